@@ -1,0 +1,48 @@
+# One static library per folder of src/. A layer sees the headers of the layers it names and
+# nothing else of src/, so a forbidden include fails to compile and a forbidden call to link;
+# tools/lint/layers.py says so first, in words.
+
+# What a compiler prints and should not.
+add_library(pyptx_false_alarms INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Notes that GCC 4.6 passed aligned parameters in another way; it cannot compile C++20.
+  target_compile_options(pyptx_false_alarms INTERFACE -Wno-psabi)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 reports overlapping copies inside std::string's own operator+ when it optimises (GCC bug
+  # 105651, fixed in 13); the finding is never about our code.
+  target_compile_options(pyptx_false_alarms INTERFACE -Wno-restrict)
+endif()
+
+add_library(pyptx_flags INTERFACE)
+target_link_libraries(pyptx_flags INTERFACE pyptx_false_alarms)
+target_compile_options(pyptx_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion
+                                             -Wno-sign-conversion)
+if(PYPTX_WERROR)
+  target_compile_options(pyptx_flags INTERFACE -Werror)
+endif()
+if(PYPTX_SANITIZE)
+  target_compile_options(pyptx_flags INTERFACE -fsanitize=${PYPTX_SANITIZE}
+                                               -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(pyptx_flags INTERFACE -fsanitize=${PYPTX_SANITIZE})
+endif()
+
+# pyptx_layer(name DEPS other...) makes target pyptx_<name> from src/<name>/*.cpp.
+function(pyptx_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  if(sources)
+    add_library(pyptx_${name} STATIC ${sources})
+    set(kind PUBLIC)
+    target_link_libraries(pyptx_${name} PRIVATE pyptx_flags)
+    target_include_directories(pyptx_${name} PRIVATE ${folder})
+  else()
+    add_library(pyptx_${name} INTERFACE)
+    set(kind INTERFACE)
+  endif()
+  target_include_directories(pyptx_${name} ${kind} ${PROJECT_SOURCE_DIR}/include)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(pyptx_${name} ${kind} pyptx_${dep})
+  endforeach()
+endfunction()

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Structured control flow over labels and branches, resolved while tracing: nothing here survives
+// in the text but `bra`, labels and predicates. Each construct is an object with begin() and end(),
+// so that a host language's blocks map onto it. PTX ISA, "Control Flow Instructions".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "pyptx/build/operators.h"
+#include "pyptx/build/tracer.h"
+
+namespace pyptx::build {
+
+void branch(Tracer& tracer, std::string_view label, Guard guard = {});
+/// Places the author's label `name`.
+void place_label(Tracer& tracer, std::string_view name);
+void ret(Tracer& tracer, Guard guard = {});
+void trap(Tracer& tracer, Guard guard = {});
+
+/// if (predicate) { ... }
+class If {
+ public:
+  explicit If(Guard condition) : condition_(condition) {}
+  void begin(Tracer& tracer);
+  void end(Tracer& tracer);
+
+ private:
+  Guard condition_;
+  std::optional<ir::LabelId> after_;
+};
+
+/// else { ... } of the `If` that ended just before.
+class Else {
+ public:
+  void begin(Tracer& tracer);
+  void end(Tracer& tracer);
+
+ private:
+  std::optional<ir::LabelId> after_;
+};
+
+/// label: ... @predicate bra label; the predicate is read where the block ends. Without one the
+/// loop has no end of its own.
+class Loop {
+ public:
+  Loop(std::string label, Guard again) : name_(std::move(label)), again_(again) {}
+  void begin(Tracer& tracer);
+  void end(Tracer& tracer);
+
+ private:
+  std::string name_;
+  Guard again_;
+  std::optional<ir::LabelId> top_;
+};
+
+/// A run-time counted loop: start, start + step, ... while below stop (above it for a negative
+/// literal step). The counter has the type of a register bound, else u32, else s32 where a literal
+/// is negative. A register step counts upwards.
+class Range {
+ public:
+  Range(Value start, Value stop, Value step) : start_(start), stop_(stop), step_(step) {}
+  /// The counter; writing it changes the loop.
+  Reg begin(Tracer& tracer);
+  void end(Tracer& tracer);
+
+ private:
+  isa::Type counter_type() const;
+  bool is_downward() const { return step_.integer() != nullptr && *step_.integer() < 0; }
+  /// Whether both bounds are literals and the first trip certain.
+  bool is_entered() const;
+
+  Value start_;
+  Value stop_;
+  Value step_;
+  Reg counter_;
+  std::optional<ir::LabelId> top_;
+  std::optional<ir::LabelId> after_;
+};
+
+/// { ... }: names declared inside end with it.
+class Scope {
+ public:
+  void begin(Tracer& tracer);
+  void end(Tracer& tracer);
+};
+
+/// Runs `body` for 0, 1, ... total - 1, `unroll` times per trip of a run-time loop; what is left
+/// over runs after it. A loop of one trip or none is written out, with literal indices.
+void kloop(Tracer& tracer, Value total, std::int64_t unroll,
+           const std::function<void(Value index)>& body, std::string_view label = "kloop");
+
+}  // namespace pyptx::build

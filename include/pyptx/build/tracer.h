@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tracer: inserts instructions into one entry function of one module, judging each as it goes
+// in. Every authoring helper (registers, shared memory, mbarriers, TMA, wgmma, ...) is a function
+// of this class's emit(); nothing below it knows how text looks, nothing above it touches the IR.
+//
+// Errors are sticky: the first refused instruction is recorded and taken back, and what follows is
+// ignored until take_error(). A helper is therefore a straight line of emits, and its caller (a
+// language binding, or finish()) asks once. A tracer belongs to one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/ir/module.h"
+#include "pyptx/isa/spelling.h"
+#include "pyptx/isa/target.h"
+
+namespace pyptx::build {
+
+/// A register an author holds.
+struct Reg {
+  ir::RegisterId id{};
+  isa::Type type{};  // the author's type: u32, s32, bf16, ...
+  /// The tracer it belongs to (Tracer::tag), so that one kept from another trace is refused.
+  std::uint16_t owner = 0;
+
+  /// Carries the owner in the operand's child count, which a register does not use; emit() checks
+  /// and clears it.
+  operator ir::Operand() const {  // NOLINT(*-explicit-*)
+    return {ir::OperandKind::Register, 0, owner, static_cast<std::uint32_t>(id), 0};
+  }
+};
+
+/// @p or @!p; no guard when empty.
+struct Guard {
+  std::optional<Reg> predicate;
+  bool negated = false;
+};
+
+struct Options {
+  std::string entry;  // name of the entry function
+  isa::Target target{90, 'a'};
+  std::optional<isa::Version> version;  // default: the lowest that target and code allow
+  std::uint64_t static_shared_limit = 48 * 1024;
+  bool force_dynamic_shared = false;  // smem= or extern_smem= was given
+  std::string dynamic_shared_name = "dyn_smem";
+};
+
+class Tracer {
+ public:
+  /// `judge` must outlive the tracer; null judges nothing (only tests do that). A version that is
+  /// unknown or too low for the target is recorded as the first error.
+  Tracer(Options options, ir::Judge* judge);
+
+  ir::Module& module() { return *module_; }
+  const ir::Module& module() const { return *module_; }
+  ir::Function& function() { return *function_; }
+  const ir::Function& function() const { return *function_; }
+  const Options& options() const { return options_; }
+  /// Tells tracers apart (never 0); says nothing else and never reaches the text.
+  std::uint16_t tag() const { return tag_; }
+
+  // --- location and errors -------------------------------------------------------------------
+  /// The location given to everything emitted from now on.
+  void set_loc(diag::Loc loc) { loc_ = loc; }
+  diag::Loc loc() const { return loc_; }
+  bool has_error() const { return error_.has_value(); }
+  std::optional<diag::Diagnostic> take_error();
+  /// Records `error` at the current location unless one is recorded already.
+  void report(diag::Diagnostic error);
+
+  // --- instructions --------------------------------------------------------------------------
+  /// Appends one instruction and has it judged. Floating-point literals are fitted to the type of
+  /// their place (0f, 0d, or the bits of a 16-bit format).
+  void emit(const isa::Spelling* spelling, std::span<const ir::Operand> operands, Guard guard = {});
+  /// The same by text ("add.u32"); the spelling is looked up once per tracer and text.
+  void emit(std::string_view spelling, std::initializer_list<ir::Operand> operands,
+            Guard guard = {});
+  void emit(std::string_view spelling, std::span<const ir::Operand> operands, Guard guard = {});
+  /// Makes the last instruction write `destination` instead of `temporary`, and gives the
+  /// temporary's number back. Only where nothing else can have seen the temporary: it is the
+  /// newest register, the last instruction is the only one since it was made and is not guarded,
+  /// and a mov between them would change nothing. Otherwise false, and nothing changes. `temporary`
+  /// is dead after.
+  bool retarget(Reg temporary, Reg destination);
+  /// Something other than one expression holds the newest register: retarget() leaves it alone.
+  void keep_newest() { newest_register_made_at_ = kKept; }
+  /// Takes the last instruction and the register it wrote back, under the same conditions.
+  bool discard(Reg temporary);
+  /// Everything `f` emits goes before the author's first instruction.
+  template <typename F>
+  auto in_prologue(F&& f) {
+    const PrologueScope scope(*this);
+    return f();
+  }
+
+  // --- operands ------------------------------------------------------------------------------
+  ir::Operand address(ir::Operand base, std::int64_t offset = 0);
+  /// [map, {c0, c1, ...}]
+  ir::Operand tensor_address(ir::Operand map, std::span<const ir::Operand> coordinates);
+  ir::Operand vector(std::span<const ir::Operand> elements);
+  ir::Operand parenthesized(std::span<const ir::Operand> elements);
+  /// first|second
+  ir::Operand pipe(ir::Operand first, ir::Operand second);
+  ir::Operand symbol(std::string_view name, std::int64_t offset = 0);
+
+  // --- registers -----------------------------------------------------------------------------
+  /// A fresh register, pooled under the prefix of its type (%r, %rd, %f, %p, ...), or named. A
+  /// number is added to a name that is taken.
+  Reg reg(isa::Type type, std::string_view name = {});
+  /// `count` fresh registers; a name makes them a pool of their own: .reg .f32 name<count>;
+  std::vector<Reg> reg_array(isa::Type type, std::size_t count, std::string_view name = {});
+  /// The register called `name`; declared here if nothing (no raw text either) declares it.
+  Reg reg_by_name(isa::Type type, std::string_view name);
+  isa::Type type_of(ir::RegisterId id) const { return function_->at(id).type; }
+
+  // --- parameters and variables --------------------------------------------------------------
+  void add_parameter(std::string_view name, isa::Type type);
+  /// .param .align 64 .b8 name[128]
+  void add_map_parameter(std::string_view name);
+  void add_directive(std::string_view name, std::span<const std::int64_t> values);
+  /// Declares a variable at the current place, or at module scope where PTX wants it there
+  /// (.const, .global, .extern). The name must be free.
+  ir::Operand add_variable(ir::Variable variable, std::string_view name);
+
+  /// Reserves shared memory; the address is the symbol `name` plus `offset`. Allocations become
+  /// one `.extern .shared` array when they pass the static limit (see finish()).
+  struct SharedBlock {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint32_t align = 0;
+    std::uint64_t offset = 0;  // in the dynamic array, when everything moves there
+  };
+  std::size_t allocate_shared(std::uint64_t bytes, std::uint32_t align, std::string_view name);
+  const SharedBlock& shared_block(std::size_t index) const { return shared_[index]; }
+  /// A 32-bit register with the shared address of a block, made once per block in the prologue.
+  Reg shared_address(std::size_t index);
+  /// The address of a block plus `offset` as a symbol operand, which finish() turns into a place
+  /// in the dynamic array where everything moves there.
+  ir::Operand shared_symbol(std::size_t index, std::int64_t offset = 0);
+
+  // --- labels and statements -----------------------------------------------------------------
+  /// A new label of this function; a number is added where `stem` is taken.
+  ir::LabelId label(std::string_view stem);
+  /// The label the author calls `name`, made on first sight (a branch may come before it).
+  ir::LabelId named_label(std::string_view name);
+  /// Puts `label` here; once only.
+  void place(ir::LabelId label);
+  void comment(std::string_view text);
+  void raw(std::string_view text);
+  void pragma(std::string_view text);
+  void open_block();
+  void close_block();
+
+  // --- nesting (control.h) -------------------------------------------------------------------
+  /// A construct that is open: finish() refuses a function with one left, at the place it opened.
+  void enter_construct(std::string_view what);
+  /// Closes the innermost construct, which must be a `what`.
+  void leave_construct(std::string_view what);
+
+  /// Descriptor slots in first-use order: names of the tensors whose tma_desc() was taken.
+  const std::vector<std::string>& map_tensors() const { return map_tensors_; }
+  /// The register with the descriptor's address for tensor `name`; adds slot and prologue once.
+  Reg tensor_map(std::string_view tensor, bool by_value);
+
+  /// Completes the module: shared memory declarations, the version, whole-function checks. A body
+  /// that can run off its end gets a `ret`.
+  diag::Result<std::shared_ptr<ir::Module>> finish();
+  /// Bytes of dynamic shared memory the finished module needs at launch.
+  std::uint64_t dynamic_shared_bytes() const { return dynamic_shared_; }
+
+ private:
+  struct TextHash {  // lets a map of strings be asked with a view
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  struct Construct {
+    std::string what;
+    diag::Loc loc{};
+  };
+  class PrologueScope {
+   public:
+    explicit PrologueScope(Tracer& tracer) : tracer_(tracer) { swap(); }
+    PrologueScope(const PrologueScope&) = delete;
+    PrologueScope& operator=(const PrologueScope&) = delete;
+    ~PrologueScope() { swap(); }
+
+   private:
+    void swap() { tracer_.function_->body.swap(tracer_.prologue_); }
+    Tracer& tracer_;
+  };
+
+  const isa::Spelling* lookup(std::string_view spelling);
+  /// Checks and clears the owner a register operand carries.
+  bool claim(ir::Operand& operand, diag::Focus focus);
+  ir::Operand composite(ir::OperandKind kind, std::span<const ir::Operand> children,
+                        std::int64_t value = 0);
+  /// Whether only the last instruction, unguarded, has seen `temporary`, the newest register.
+  bool is_fresh(Reg temporary) const;
+  void drop_newest_register();
+  void fit_literals(const isa::Spelling& spelling, ir::Instruction& instruction);
+  /// Reports a literal that `type`, the type of operand number `index`, cannot hold.
+  void fit_literal(ir::Operand& operand, isa::Type type, std::uint16_t index);
+  Reg made(ir::RegisterId id, isa::Type type);
+  /// `wanted`, or `wanted` with a number; records it. Empty where it is not an identifier.
+  std::string unique_name(std::string_view wanted);
+  diag::Status check_nesting() const;
+  diag::Status check_labels() const;
+  /// Every name an operand uses is declared, by the trace or in raw text.
+  diag::Status check_symbols() const;
+  bool is_in_raw_text(std::string_view name) const;
+  void place_shared();
+  void move_shared();
+  void end_body();
+  isa::Version lowest_version() const;
+
+  Options options_;
+  ir::Judge* judge_;
+  std::uint16_t tag_;
+  std::shared_ptr<ir::Module> module_;
+  ir::Function* function_ = nullptr;
+  diag::Loc loc_{};
+  std::optional<diag::Diagnostic> error_;
+  std::unordered_map<std::string, const isa::Spelling*, TextHash, std::equal_to<>> spellings_;
+  std::unordered_map<std::string, std::uint32_t> names_;  // taken, with the last number added
+  std::unordered_map<std::string, ir::LabelId> author_labels_;
+  std::vector<bool> label_placed_;  // per label
+  std::vector<Construct> constructs_;
+  std::vector<ir::Statement> prologue_;
+  static constexpr std::size_t kKept = static_cast<std::size_t>(-1);
+  std::size_t newest_register_made_at_ = 0;  // instructions there were then
+  std::vector<SharedBlock> shared_;
+  std::vector<std::optional<Reg>> shared_addresses_;
+  std::vector<std::string> map_tensors_;
+  std::vector<Reg> map_registers_;
+  std::uint64_t dynamic_shared_ = 0;
+};
+
+}  // namespace pyptx::build

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where something came from. A Loc is a 32-bit number into a LocationTable; the table stores two
+// words per entry, and columns and source lines are worked out only when a diagnostic is rendered.
+// An External entry belongs to a host language: the host registers a LocationResolver (the Python
+// bindings store a code object and an instruction index there). This layer knows no host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pyptx::diag {
+
+enum class Loc : std::uint32_t { None = 0 };
+
+/// Which part of an instruction a diagnostic is about; the renderer narrows the caret to it.
+struct Focus {
+  enum class Part : std::uint8_t { Whole, Opcode, Modifier, Operand, Guard };
+  Part part = Part::Whole;
+  std::uint16_t index = 0;  // of the modifier or operand
+};
+
+/// A resolved place. Lines and columns count from 1; end_column is one past the last column.
+/// column == 0 means that only the line is known.
+struct Place {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::uint32_t end_line = 0;
+  std::uint32_t end_column = 0;
+  std::string source_line;  // empty when the source is not at hand
+};
+
+/// Turns a host's two words into a place.
+class LocationResolver {
+ public:
+  virtual ~LocationResolver() = default;
+  virtual std::optional<Place> resolve(std::uint64_t handle, std::uint32_t position,
+                                       Focus focus) const = 0;
+};
+
+class LocationTable {
+ public:
+  LocationTable();
+
+  /// A place in a text that this table holds (see add_text): byte range [begin, end).
+  Loc text(std::uint32_t begin, std::uint32_t end);
+  /// A place in the host language.
+  Loc external(std::uint64_t handle, std::uint32_t position) {
+    entries_.push_back({handle, position, Kind::External});
+    return static_cast<Loc>(entries_.size() - 1);
+  }
+  /// A place in C++ source; `file` must outlive the table (std::source_location's does).
+  Loc native(const char* file, std::uint32_t line);
+
+  /// The one text that text() entries point into.
+  void set_text(std::string file, std::string text);
+  std::string_view text() const { return text_; }
+  void set_resolver(std::shared_ptr<const LocationResolver> resolver) {
+    resolver_ = std::move(resolver);
+  }
+
+  std::optional<Place> resolve(Loc loc, Focus focus = {}) const;
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  enum class Kind : std::uint8_t { None, Text, External, Native };
+  struct Entry {
+    std::uint64_t a = 0;
+    std::uint32_t b = 0;
+    Kind kind = Kind::None;
+  };
+  Place text_place(std::uint64_t begin, std::uint64_t end) const;
+
+  std::vector<Entry> entries_;
+  std::string file_;
+  std::string text_;
+  std::shared_ptr<const LocationResolver> resolver_;
+};
+
+}  // namespace pyptx::diag

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launching. A Launcher is a plan bound to a loaded kernel, with everything that can be worked out
+// ahead worked out: the parameter block, the launch configuration, which bytes a call fills in. A
+// call copies the block to its stack, fills it in and launches: no allocation, no lock that it
+// waits for. Every check comes before the launch; a refused call launches nothing.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/driver/device.h"
+#include "pyptx/driver/library.h"
+#include "pyptx/driver/plan.h"
+
+namespace pyptx::driver {
+
+class MapSlot;  // src/driver/map_slot.h
+
+class Launcher {
+ public:
+  /// Checks what can be checked without a device: the shape of the launch and of its parameters.
+  /// `parameter_count` is how many parameters the kernel takes, where the caller knows. Where not,
+  /// the driver is asked for one too many, which tools such as compute-sanitizer report.
+  static diag::Result<std::unique_ptr<Launcher>> create(
+      LaunchPlan plan, std::shared_ptr<Kernel> kernel,
+      std::optional<std::size_t> parameter_count = std::nullopt);
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  /// Checks the plan against the device and makes the kernel resident there. The first launch on
+  /// a device does it too; do it earlier to keep loading out of a capture or a timed region.
+  diag::Status prepare(int device) const;
+
+  /// Launches on `stream` (a CUstream; null is the device's default stream). `pointers` holds the
+  /// tensors' addresses on `device`, inputs then outputs, as many as the plan counts.
+  diag::Status launch(void* stream, int device, const std::uint64_t* pointers,
+                      std::size_t count) const;
+
+  const LaunchPlan& plan() const { return plan_; }
+  Kernel& kernel() const { return *kernel_; }
+  /// Bytes of the parameter block.
+  std::size_t parameter_bytes() const { return block_.size(); }
+
+ private:
+  struct Prebuilt;
+  struct PointerPatch {
+    std::uint32_t offset;
+    std::uint32_t tensor;
+  };
+
+  Launcher(LaunchPlan plan, std::shared_ptr<Kernel> kernel);
+  diag::Status lay_out();
+  diag::Status check_pointers(const std::uint64_t* pointers, std::size_t count) const;
+  diag::Status fill(int device, const std::uint64_t* pointers, unsigned char* block) const;
+  diag::Status check_parameters(int device) const;
+  diag::Status submit(void* stream, int device, const std::uint64_t* pointers, unsigned char* block,
+                      void** params) const;
+  [[gnu::noinline]] diag::Status submit_large(void* stream, int device,
+                                              const std::uint64_t* pointers) const;
+
+  LaunchPlan plan_;
+  std::shared_ptr<Kernel> kernel_;
+  std::vector<unsigned char> block_;    // the constant bytes, zero where a call fills in
+  std::vector<std::uint32_t> offsets_;  // of each parameter in the block
+  std::vector<PointerPatch> pointers_;
+  std::vector<std::unique_ptr<MapSlot>> maps_;
+  bool count_is_known_ = false;  // that the kernel takes as many parameters as the plan passes
+  std::unique_ptr<Prebuilt> prebuilt_;
+  mutable std::array<std::atomic<bool>, kMaxDevices> prepared_{};
+};
+
+}  // namespace pyptx::driver

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A launch plan: everything about a launch that does not change from call to call. It is plain
+// data with a text form, so that a compiled XLA program, a saved kernel and another process can
+// carry it; nothing in it names this process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/layout/tensor_map.h"
+
+namespace pyptx::driver {
+
+struct Dim3 {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+  bool operator==(const Dim3&) const = default;
+};
+
+/// One kernel parameter and where its bytes come from at a launch.
+struct ParamSlot {
+  enum class Kind : std::uint8_t {
+    Pointer,     // the address of tensor `tensor`
+    Scalar,      // the low `size` bytes of `bits`
+    MapPointer,  // the device address of a tensor map over tensor `tensor` (8 bytes)
+    MapValue,    // that tensor map itself (128 bytes, 64-byte aligned)
+  };
+  Kind kind = Kind::Pointer;
+  std::uint32_t tensor = 0;  // index over inputs, then outputs
+  std::uint32_t size = 8;    // bytes
+  std::uint64_t bits = 0;
+  layout::TensorMap map;
+  bool operator==(const ParamSlot&) const = default;
+};
+
+struct LaunchPlan {
+  std::string entry;
+  Dim3 grid;
+  Dim3 block;
+  Dim3 cluster;
+  std::uint32_t dynamic_shared = 0;  // bytes
+  std::uint32_t tensor_count = 0;
+  /// Bytes of each tensor, or empty when not known: one with bytes must have an address.
+  std::vector<std::uint64_t> tensor_bytes;
+  std::vector<ParamSlot> params;
+  bool operator==(const LaunchPlan&) const = default;
+
+  /// Why no device could launch it (a tensor that is not counted, a scalar of three bytes, a
+  /// cluster that does not divide the grid), or nothing.
+  std::optional<diag::Diagnostic> problem() const;
+
+  /// One line of ASCII; from_text(to_text()) == *this.
+  std::string to_text() const;
+  static diag::Result<LaunchPlan> from_text(std::string_view text);
+};
+
+}  // namespace pyptx::driver

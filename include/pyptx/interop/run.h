@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running an image on tensors: on a GPU through the driver, or on the CPU emulator, which needs
+// the tensors' sizes too, because it checks every access against them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/emu/emulator.h"
+#include "pyptx/interop/image.h"
+
+namespace pyptx::interop {
+
+/// Host memory of one tensor.
+struct HostTensor {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  bool writable = true;
+};
+
+/// Launches on `stream` of `device`. `pointers`: the plan's tensors, inputs then outputs.
+diag::Status launch(KernelImage& image, int device, void* stream,
+                    std::span<const std::uint64_t> pointers);
+
+/// Runs the whole grid on the calling thread and the emulator's own, and returns when it is done.
+diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor> tensors,
+                                  const emu::Options& options = {});
+
+/// An emulator launch with the memory that its parameter block points into.
+struct EmulatorLaunch {
+  struct alignas(64) Map {
+    std::byte bytes[128];
+  };
+  emu::Launch launch;
+  std::vector<Map> maps;  // those passed by address; listed among launch.buffers
+};
+
+/// The launch of `program` that `plan` describes, for these tensors.
+diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::LaunchPlan& plan,
+                                  std::span<const HostTensor> tensors);
+
+}  // namespace pyptx::interop

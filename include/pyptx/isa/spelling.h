@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Spelling is an opcode with its modifiers, matched once against the table and kept for the life
+// of the process: ld.global.f32 is looked up once, however many instructions use it. Everything
+// that depends on the modifiers alone (which forms match, what each slot is bound to, what every
+// operand must be, which version and targets it needs) is worked out here, so that judging and
+// decoding an instruction involve no strings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/isa/ids.h"  // generated: Opcode, Modifier, Type, Slot, Sem, SpecialRegister
+#include "pyptx/isa/target.h"
+
+namespace pyptx::isa {
+
+/// The kinds of operand a place admits, as a bit set.
+enum class Accept : std::uint16_t {
+  Nothing = 0,
+  Register = 1U << 0,
+  Integer = 1U << 1,    // integer literal or constant expression
+  Float = 1U << 2,      // floating-point literal
+  Predicate = 1U << 3,  // predicate register
+  NotPredicate = 1U << 4,
+  Address = 1U << 5,  // [base+offset], [tensor map, {coordinates}]
+  Vector = 1U << 6,   // {a, b, ...}
+  Symbol = 1U << 7,   // variable or function name
+  Label = 1U << 8,
+  Special = 1U << 9,  // special register
+  Sink = 1U << 10,    // _
+  Parenthesized = 1U << 11,
+  Pipe = 1U << 12,  // p|q
+};
+constexpr Accept operator|(Accept a, Accept b) {
+  return static_cast<Accept>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+}
+constexpr bool has(Accept set, Accept bit) {
+  return (static_cast<std::uint16_t>(set) & static_cast<std::uint16_t>(bit)) != 0;
+}
+
+enum class Role : std::uint8_t { Source, Destination, Both };
+
+/// How a register's width may differ from the operand's type (PTX ISA, "Operand Size Exceeding
+/// Instruction-Type Size": ld, st and cvt take wider registers).
+enum class Width : std::uint8_t { Exact, AtLeast };
+
+/// What one operand of a form must be, once the modifiers are known.
+struct OperandSpec {
+  std::string_view name;  // the manual's: "d", "a", "cache-policy"
+  Accept accept = Accept::Nothing;
+  Role role = Role::Source;
+  Width width = Width::Exact;
+  Type type = Type::None;    // of the register or literal; of the elements of a vector
+  std::uint16_t vector = 0;  // elements of a vector operand; 0: not a vector
+  std::uint16_t coordinates =
+      0;                    // Address only: elements of the {..} after the tensor map, 0: none
+  Slot space = Slot::None;  // Address only: the slot that names the state space
+  /// Address only: the state space itself, from that slot or fixed by the form; None: generic.
+  Modifier state_space = Modifier::None;
+  bool optional = false;
+  std::int64_t minimum = INT64_MIN;  // of an integer literal
+  std::int64_t maximum = INT64_MAX;
+  std::int64_t multiple = 1;  // which an integer literal must be a multiple of
+  /// When not empty, the only integer literals admitted (4, 8 or 16 bytes).
+  std::span<const std::int64_t> literals;
+};
+
+/// One row of the table.
+struct Form {
+  std::string_view opcode;
+  std::string_view syntax;  // the manual's syntax line
+  std::string_view manual;  // anchor
+  Sem sem = Sem::None;      // the emulator's semantics
+  std::uint16_t id = 0;
+};
+
+/// A form that a spelling's modifiers match.
+struct Candidate {
+  const Form* form = nullptr;
+  std::vector<OperandSpec> operands;
+  std::uint16_t mandatory = 0;  // operands that are not optional
+  /// Every requirement of the form and of the modifier values used; all must be met.
+  std::vector<Availability> needs;
+  /// The modifier bound to each slot of the form, Modifier::None where left out.
+  std::vector<std::pair<Slot, Modifier>> slots;
+  /// False when the modifiers are legal but not in the manual's order (a lint).
+  bool in_manual_order = true;
+
+  Modifier slot(Slot name) const {
+    for (const auto& [slot, modifier] : slots) {
+      if (slot == name) return modifier;
+    }
+    return Modifier::None;
+  }
+};
+
+class Spelling {
+ public:
+  Opcode opcode{};
+  std::vector<Modifier> modifiers;
+  std::string text;                   // "ld.global.f32"
+  std::vector<Candidate> candidates;  // at least one
+};
+
+/// The spelling of `opcode` with `modifiers` (without dots: "global", "shared::cta", "f32").
+/// Interned: equal spellings give the same pointer, valid for the life of the process. Thread-safe.
+/// Fails with UnknownOpcode, UnknownModifier, IllegalSpelling or CombinationRule, focused on the
+/// opcode or modifier at fault, with the nearest legal spellings as fix-its.
+diag::Result<const Spelling*> spell(std::string_view opcode,
+                                    std::span<const std::string_view> modifiers);
+/// The same for text such as "ld.global.f32".
+diag::Result<const Spelling*> spell(std::string_view text);
+
+std::string_view text(Opcode opcode);
+std::string_view text(Modifier modifier);
+std::optional<Opcode> find_opcode(std::string_view text);
+std::optional<Modifier> find_modifier(std::string_view text);
+std::span<const Form> all_forms();
+
+}  // namespace pyptx::isa

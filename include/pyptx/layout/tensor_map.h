@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor map described in words: what a CUtensorMap encodes, before any encoding. The driver
+// turns it into NVIDIA's opaque 128 bytes, the emulator into its own; both accept the same maps,
+// because the rules (CUDA driver API, "Tensor Map Object Management") are checked here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pyptx/layout/swizzle.h"
+
+namespace pyptx::layout {
+
+/// Element types, in the order and with the values of the driver's CUtensorMapDataType.
+enum class MapType : std::uint8_t {
+  U8 = 0,
+  U16 = 1,
+  U32 = 2,
+  S32 = 3,
+  U64 = 4,
+  S64 = 5,
+  F16 = 6,
+  F32 = 7,
+  F64 = 8,
+  BF16 = 9,
+  F32Ftz = 10,
+  TF32 = 11,
+  TF32Ftz = 12
+};
+
+constexpr std::uint32_t element_bytes(MapType type) {
+  switch (type) {
+    case MapType::U8:
+      return 1;
+    case MapType::U16:
+    case MapType::F16:
+    case MapType::BF16:
+      return 2;
+    case MapType::U64:
+    case MapType::S64:
+    case MapType::F64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+/// Index 0 is the innermost (contiguous) dimension, as in the driver's API.
+struct TensorMap {
+  MapType type = MapType::U8;
+  std::uint8_t rank = 0;  // 1..5
+  std::array<std::uint64_t, 5> dims{};
+  std::array<std::uint64_t, 4> strides{};  // bytes, of dimensions 1..rank-1
+  std::array<std::uint32_t, 5> box{};
+  std::array<std::uint32_t, 5> element_strides{1, 1, 1, 1, 1};
+  Swizzle swizzle = Swizzle::None;
+  bool oob_nan = false;           // fill out-of-bounds elements with NaN instead of zero
+  std::uint8_t l2_promotion = 2;  // 0 none, 1 64 B, 2 128 B, 3 256 B
+
+  /// Bytes that one load of a whole box writes to shared memory.
+  std::uint64_t box_bytes() const;
+  /// Why the driver would refuse it for a tensor at `address` (0: any address), or nothing.
+  std::optional<std::string> problem(std::uint64_t address) const;
+  bool operator==(const TensorMap&) const = default;
+};
+
+}  // namespace pyptx::layout

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pyptx: NVIDIA GPU kernels written at the level of PTX.
+
+A kernel is a Python function in which every call is one PTX instruction. `kernel` traces it; the
+traced text runs from PyTorch, from `jax.jit`, and on the CPU emulator where there is no GPU.
+"""
+
+from __future__ import annotations
+
+from pyptx import ptx, reg, smem
+from pyptx._core import Diagnostic, Module
+from pyptx._errors import (
+    AssembleError,
+    EmulatorError,
+    Error,
+    LaunchError,
+    PtxSyntaxError,
+    TargetError,
+    VerifyError,
+)
+from pyptx._runtime import detect_arch
+from pyptx.kernel import kernel
+from pyptx.specs import Layout, Tile
+from pyptx.torch_support import differentiable_kernel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AssembleError",
+    "Diagnostic",
+    "EmulatorError",
+    "Error",
+    "LaunchError",
+    "Layout",
+    "Module",
+    "PtxSyntaxError",
+    "TargetError",
+    "Tile",
+    "VerifyError",
+    "__version__",
+    "detect_arch",
+    "differentiable_kernel",
+    "kernel",
+    "ptx",
+    "reg",
+    "smem",
+]

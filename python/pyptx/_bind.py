@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binding a call to a kernel's declaration: which array is which argument, and is it fit.
+
+Works on descriptions of arrays (`Array`), the same for every framework. Every refusal names the
+argument, what was expected, what came, and where possible how to mend it; none touches data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyptx._dtypes import accepts, framework_name
+from pyptx._errors import LaunchError
+from pyptx.specs import Layout, Tile
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """What a framework says about one array. Strides are in elements."""
+
+    shape: tuple[int, ...]
+    dtype: str  # the name in pyptx.types, or the framework's where there is none
+    device: str = "cpu"
+    strides: tuple[float, ...] | None = None  # None: dense, row-major
+    pointer: int = 0
+    nbytes: int = 0
+
+
+class Signature:
+    """The parameters of a kernel function and the specs declared for them."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        in_specs: Sequence[Tile] | None,
+        out_specs: Sequence[Tile] | None,
+        raw_params: Sequence[tuple[str, str]] | None,
+    ) -> None:
+        self.name: str = fn.__name__
+        self.fn = fn
+        parameters = inspect.signature(fn).parameters.values()
+        positional = (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        )
+        bad = [p.name for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        if bad:
+            raise TypeError(
+                f"kernel {self.name!r}: *{bad[0]} is neither a tensor nor a template parameter; "
+                f"name each tensor, and put template parameters after '*'"
+            )
+        self.tensors = tuple(p.name for p in parameters if p.kind in positional)
+        self.has_specs = in_specs is not None or out_specs is not None
+        self.in_specs = tuple(in_specs or ())
+        self.out_specs = tuple(out_specs or ())
+        self.raw_params = tuple((str(kind), str(name)) for kind, name in raw_params or ())
+        self._check_declaration()
+        self.dims = tuple(dict.fromkeys(dim for spec in self.specs for dim in spec.symbolic_dims))
+
+    @property
+    def specs(self) -> tuple[Tile, ...]:
+        """Specs of all tensors, inputs first; empty when none are declared."""
+        return self.in_specs + self.out_specs
+
+    @property
+    def template_params(self) -> dict[str, Any]:
+        """Template parameters and their defaults (`inspect.Parameter.empty` without one)."""
+        return {
+            p.name: p.default
+            for p in inspect.signature(self.fn).parameters.values()
+            if p.kind is p.KEYWORD_ONLY
+        }
+
+    def _check_declaration(self) -> None:
+        for spec in self.specs:
+            if not isinstance(spec, Tile):
+                raise TypeError(
+                    f"kernel {self.name!r}: specs are Tile objects in a tuple, not {spec!r}"
+                )
+        if self.has_specs and len(self.specs) != len(self.tensors):
+            raise TypeError(
+                f"kernel {self.name!r} has {len(self.tensors)} tensor parameters "
+                f"({', '.join(self.tensors)}) but {len(self.in_specs)} in_specs and "
+                f"{len(self.out_specs)} out_specs; give one Tile per parameter"
+            )
+        for name, spec in zip(self.tensors[len(self.in_specs) :], self.out_specs, strict=False):
+            if spec.dtype is None:
+                raise TypeError(f"kernel {self.name!r}: output {name!r} needs an element type")
+
+    # --- arrays ---------------------------------------------------------------------------------
+
+    def bind_inputs(self, arrays: Sequence[Array]) -> dict[str, Any]:
+        """Check the inputs and return the values of the symbolic dimensions."""
+        names = self.tensors[: len(self.in_specs)]
+        if not self.has_specs:
+            raise LaunchError(
+                f"kernel {self.name!r} cannot be called: it declares no tensors; "
+                f"give kernel(in_specs=..., out_specs=...)"
+            )
+        if len(arrays) != len(names):
+            raise LaunchError(
+                f"kernel {self.name!r} takes {len(names)} input{'s' * (len(names) != 1)} "
+                f"({', '.join(names)}), got {len(arrays)}"
+                + ("; outputs are passed as out=" if len(arrays) == len(self.tensors) else "")
+            )
+        env: dict[str, Any] = {}
+        owners: dict[str, str] = {}
+        for name, spec, array in zip(names, self.in_specs, arrays, strict=True):
+            self._check_array(name, spec, array, env, owners)
+        self._check_device(names, arrays)
+        return env
+
+    def bind_outputs(self, arrays: Sequence[Array], env: dict[str, Any], device: str) -> None:
+        """Check arrays given as `out=` against the shapes that the inputs imply."""
+        names = self.tensors[len(self.in_specs) :]
+        if len(arrays) != len(names):
+            raise LaunchError(
+                f"kernel {self.name!r} has {len(names)} output{'s' * (len(names) != 1)} "
+                f"({', '.join(names)}), out= has {len(arrays)}"
+            )
+        owners = dict.fromkeys(env, "the inputs")
+        for name, spec, array in zip(names, self.out_specs, arrays, strict=True):
+            self._check_array(name, spec, array, env, owners)
+            if array.device != device:
+                raise LaunchError(
+                    f"kernel {self.name!r}: output {name!r} is on {array.device}, "
+                    f"the inputs are on {device}"
+                )
+        spans = sorted(
+            (array.pointer, array.nbytes, name)
+            for name, array in zip(names, arrays, strict=True)
+            if array.nbytes
+        )
+        for (start, nbytes, first), (next_start, _, second) in itertools.pairwise(spans):
+            if next_start < start + nbytes:
+                raise LaunchError(
+                    f"kernel {self.name!r}: outputs {first!r} and {second!r} share memory; "
+                    f"give each its own tensor"
+                )
+
+    def _check_array(
+        self, name: str, spec: Tile, array: Array, env: dict[str, Any], owners: dict[str, str]
+    ) -> None:
+        where = f"kernel {self.name!r}: argument {name!r}"
+        if spec.dtype_name is not None and not accepts(spec.dtype_name, array.dtype):
+            framework = framework_name(spec.dtype_name) or spec.dtype_name
+            raise LaunchError(
+                f"{where} has dtype {framework_name(array.dtype) or array.dtype} "
+                f"({array.dtype}), expected {framework} ({spec.dtype_name}); "
+                f"convert it, or change the Tile"
+            )
+        try:
+            found = spec.extract_env(array.shape)
+        except ValueError as error:
+            raise LaunchError(f"{where}: {error}") from None
+        for dim, size in found.items():
+            if dim in env and env[dim] != size:
+                raise LaunchError(
+                    f"{where} has shape {array.shape}, so {dim} = {size}, "
+                    f"but {owners[dim]} gave {dim} = {env[dim]}"
+                )
+            env.setdefault(dim, size)
+            owners.setdefault(dim, f"argument {name!r}")
+        _check_strides(where, spec, array)
+
+    def _check_device(self, names: Sequence[str], arrays: Sequence[Array]) -> None:
+        for name, array in zip(names[1:], arrays[1:], strict=True):
+            if array.device != arrays[0].device:
+                raise LaunchError(
+                    f"kernel {self.name!r}: argument {name!r} is on {array.device}, but argument "
+                    f"{names[0]!r} is on {arrays[0].device}; move one of them"
+                )
+
+    # --- keywords -------------------------------------------------------------------------------
+
+    def bind_keywords(
+        self, keywords: Mapping[str, Any], env: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Template values and raw parameter values; adds dimensions given by keyword to `env`."""
+        defaults = self.template_params
+        raw_names = [name for _, name in self.raw_params]
+        known = [*defaults, *self.dims, *raw_names]
+        for name, value in keywords.items():
+            if name not in known:
+                raise TypeError(self._unknown_keyword(name, known))
+            if name in self.dims and env.setdefault(name, value) != value:
+                raise LaunchError(
+                    f"kernel {self.name!r}: {name}={value!r} was given, "
+                    f"but the arguments' shapes say {name} = {env[name]}"
+                )
+        template = {}
+        for name, default in defaults.items():
+            template[name] = keywords.get(name, env.get(name, default))
+            if template[name] is inspect.Parameter.empty:
+                raise TypeError(f"kernel {self.name!r} needs the template parameter {name!r}")
+        values = {**template, **env, **keywords}
+        return template, {name: values[name] for name in raw_names if name in values}
+
+    def _unknown_keyword(self, name: str, known: Sequence[str]) -> str:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        listed = ", ".join(dict.fromkeys(known)) or "none"
+        return f"kernel {self.name!r} got an unknown keyword {name!r}{hint} (known: {listed})"
+
+
+def _check_strides(where: str, spec: Tile, array: Array) -> None:
+    if array.strides is None or 0 in array.shape:
+        return
+    is_column = spec.layout is Layout.COL
+    order = range(len(array.shape)) if is_column else reversed(range(len(array.shape)))
+    expected = 1
+    for axis in order:
+        if array.shape[axis] != 1 and array.strides[axis] != expected:
+            fix = (
+                "x.mT.contiguous().mT gives such a tensor"
+                if is_column
+                else "call .contiguous() on it (NumPy: np.ascontiguousarray)"
+            )
+            kind = "column-major (Layout.COL)" if is_column else "contiguous"
+            raise LaunchError(
+                f"{where} has strides {array.strides} for shape {array.shape}, "
+                f"expected a {kind} tensor; {fix}"
+            )
+        expected *= array.shape[axis]
+
+
+def normalize_dim3(what: str, value: Any) -> tuple[int, int, int]:
+    """One to three sizes as three; refuses anything else."""
+    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(sizes) <= 3 or not all(hasattr(size, "__index__") for size in sizes):
+        raise TypeError(f"{what} is one to three integers, not {value!r}")
+    x, y, z = (*(int(size.__index__()) for size in sizes), 1, 1)[:3]
+    if min(x, y, z) < 0:
+        raise ValueError(f"{what} {value!r} has a negative size")
+    return x, y, z
+
+
+def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return the grid: a tuple as it is, a callable with what its signature names of `values`."""
+    what = f"kernel {name!r}: grid"
+    if grid is None:
+        return (1, 1, 1)
+    if not callable(grid):
+        return normalize_dim3(what, grid)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for p in inspect.signature(grid).parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            keywords.update({k: v for k, v in values.items() if k not in keywords})
+        elif p.kind is p.VAR_POSITIONAL:
+            continue
+        elif p.name in values:
+            if p.kind is p.POSITIONAL_ONLY:
+                positional.append(values[p.name])
+            else:
+                keywords[p.name] = values[p.name]
+        elif p.default is p.empty:
+            listed = ", ".join(values) or "none"
+            raise LaunchError(
+                f"{what} asks for {p.name!r}, which this call has not (it has {listed})"
+            )
+    return normalize_dim3(what, grid(*positional, **keywords))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exception hierarchy. The extension raises these; nothing else derives from `Error`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyptx._core import Diagnostic
+
+
+class Error(Exception):
+    """Base of every error that pyptx reports about a kernel, its text or its launch."""
+
+    diagnostics: list[Diagnostic]
+
+    def __init__(self, message: str = "", diagnostics: Sequence[Diagnostic] = ()) -> None:
+        """Keep the rendered message and the diagnostics it was rendered from."""
+        super().__init__(message)
+        self.diagnostics = list(diagnostics)
+
+
+class PtxSyntaxError(Error):
+    """PTX text that cannot be read (codes PTX00xx and PTX01xx)."""
+
+
+class VerifyError(Error):
+    """An instruction or function that breaks a rule of the manual (PTX02xx, PTX04xx, PTX05xx)."""
+
+
+class TargetError(Error):
+    """Something the target or the PTX version does not have (PTX03xx)."""
+
+
+class AssembleError(Error):
+    """PTX that the assembler refused (PTX06xx)."""
+
+
+class LaunchError(Error):
+    """A failed driver call, launch or framework boundary (PTX07xx, PTX08xx)."""
+
+
+class EmulatorError(Error):
+    """A kernel that the emulator stopped, or cannot run (PTX09xx)."""

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way of a call that the C entry does not know yet: bind, specialise, launch, remember.
+
+Frameworks are recognised without importing them: an array of a framework can only exist where
+that framework is loaded already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyptx import _core
+from pyptx._bind import Array, resolve_grid
+from pyptx._captures import Captures
+from pyptx._dtypes import framework_name, ptx_name
+from pyptx._errors import LaunchError
+from pyptx._specialize import Facts, Traced
+
+if TYPE_CHECKING:
+    from pyptx.kernel import Kernel
+
+EMULATED_ARCH = "sm_90a"
+MAP_ALIGNMENT = 16
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A call that has passed every check: what to launch, and what comes out."""
+
+    image: Any
+    traced: Traced
+    grid: tuple[int, int, int]
+    outputs: list[tuple[str, tuple[int, ...]]]  # (dtype, shape)
+    has_work: bool
+
+
+def detect_arch() -> str:
+    """Return the target of the current CUDA device; the emulator's where there is none."""
+    has_driver, _ = _core.driver_status()
+    if has_driver and _core.device_count() > 0:
+        return str(_core.device_target(_core.current_device()))
+    return EMULATED_ARCH
+
+
+def resolve_target(arch: str, device: int | None) -> str:
+    """`arch`, or what "auto" means on a device (None: the CPU)."""
+    if arch != "auto":
+        return arch
+    return detect_arch() if device is None else str(_core.device_target(device))
+
+
+def prepare(
+    kernel: Kernel,
+    captures: Captures,
+    inputs: Sequence[Array],
+    out: Sequence[Array] | None,
+    keywords: Mapping[str, Any],
+    target: str,
+) -> Prepared:
+    """Check a call and build what it launches. Nothing has been launched when this raises."""
+    signature = kernel.signature
+    env = signature.bind_inputs(inputs)
+    if out is not None:
+        device = inputs[0].device if inputs else out[0].device if out else "cpu"
+        signature.bind_outputs(out, env, device)
+    template, raw = signature.bind_keywords(keywords, env)
+    shapes = output_shapes(kernel, {**template, **env})
+    names = [str(spec.dtype_name) for spec in signature.out_specs]
+    if out is not None:
+        names = [array.dtype for array in out]
+    facts = Facts(
+        (*(array.shape for array in inputs), *shapes),
+        (*(array.dtype for array in inputs), *names),
+        template,
+        target,
+    )
+    grid = resolve_grid(signature.name, kernel.grid, {**template, **env, **raw})
+    traced = kernel.specializer.trace(facts, captures)
+    _check_alignment(kernel, traced, (*inputs, *(out or ())))
+    has_work = 0 not in grid
+    if not has_work:
+        _check_empty(kernel, grid, shapes)
+    image = kernel.specializer.image(traced, grid, raw) if has_work else None
+    return Prepared(image, traced, grid, list(zip(names, shapes, strict=True)), has_work)
+
+
+def output_shapes(kernel: Kernel, env: Mapping[str, Any]) -> list[tuple[int, ...]]:
+    """Shapes of the outputs, from the dimensions and template values of a call."""
+    signature = kernel.signature
+    shapes = []
+    for name, spec in zip(
+        signature.tensors[len(signature.in_specs) :], signature.out_specs, strict=True
+    ):
+        try:
+            shapes.append(spec.resolve_shape(env))
+        except ValueError as error:
+            raise LaunchError(
+                f"kernel {signature.name!r}: output {name!r}: {error}; "
+                f"no input has it: pass it by keyword, or pass out="
+            ) from None
+    return shapes
+
+
+def _check_alignment(kernel: Kernel, traced: Traced, arrays: Sequence[Array]) -> None:
+    for name, array in zip(kernel.signature.tensors, arrays, strict=False):
+        if name in traced.map_tensors and array.pointer % MAP_ALIGNMENT:
+            raise LaunchError(
+                f"kernel {kernel.signature.name!r}: argument {name!r} starts at address "
+                f"{array.pointer:#x}, but its TMA descriptor needs a multiple of "
+                f"{MAP_ALIGNMENT} bytes; a .clone() is aligned"
+            )
+
+
+def _check_empty(kernel: Kernel, grid: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> None:
+    if any(0 not in shape for shape in shapes):
+        raise LaunchError(
+            f"kernel {kernel.signature.name!r}: the grid is {grid}, which launches nothing, "
+            f"but the outputs have elements: {', '.join(map(str, shapes))}"
+        )
+
+
+def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Dispatch on the arguments' framework."""
+    keywords = dict(kwargs)
+    out = keywords.pop("out", None)
+    outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    framework = common_framework(kernel, args, outs or ())
+    if framework == "torch":
+        from pyptx import _torch
+
+        return _torch.call(kernel, captures, args, outs, keywords)
+    if framework == "jax":
+        from pyptx import _jax
+
+        return _jax.call(kernel, captures, args, outs, keywords)
+    if framework == "numpy":
+        return call_numpy(kernel, captures, args, outs, keywords)[0]
+    raise LaunchError(
+        f"kernel {kernel.signature.name!r} was called without arrays, so there is no device to "
+        f"run on; pass an array as input or as out="
+    )
+
+
+def framework_of(value: Any) -> str | None:
+    """Return the name of the framework whose array `value` is, None for anything else."""
+    for name, kind in (("torch", "Tensor"), ("jax", "Array"), ("numpy", "ndarray")):
+        module = sys.modules.get(name)
+        cls = getattr(module, kind, None) if module is not None else None
+        if cls is not None and isinstance(value, cls):
+            return name
+    return None
+
+
+def common_framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str | None:
+    """Return the framework that all arrays of a call belong to."""
+    signature = kernel.signature
+    names = [*signature.tensors[: len(signature.in_specs)][: len(args)]]
+    names += [f"#{index}" for index in range(len(names), len(args))]
+    names += [f"out[{index}]" for index in range(len(outs))]
+    found: dict[str, str] = {}
+    for name, value in zip(names, (*args, *outs), strict=True):
+        framework = framework_of(value)
+        if framework is None:
+            raise TypeError(
+                f"kernel {signature.name!r}: argument {name!r} is a {type(value).__name__}, "
+                f"expected a torch, JAX or NumPy array; template and raw parameters are keywords"
+            )
+        found.setdefault(framework, name)
+    if found.keys() == {"jax", "numpy"}:  # JAX takes NumPy arrays everywhere
+        return "jax"
+    if len(found) > 1:
+        (one, first), (other, second) = list(found.items())[:2]
+        raise TypeError(
+            f"kernel {signature.name!r}: argument {first!r} is a {one} array but {second!r} is "
+            f"a {other} array; convert one of them"
+        )
+    return next(iter(found), None)
+
+
+# --- NumPy: always the emulator -----------------------------------------------------------------
+
+
+def describe_numpy(array: Any) -> Array:
+    """Return what NumPy says about an array."""
+    size = array.dtype.itemsize
+    if not array.dtype.isnative:
+        raise LaunchError(
+            f"an array of dtype {array.dtype.str!r} has its bytes in the other order; "
+            f"convert it: x.astype(x.dtype.newbyteorder('='))"
+        )
+    # A field of a structured array need not step by whole elements.
+    strides = tuple(s // size if s % size == 0 else s / size for s in array.strides)
+    name = ptx_name(array.dtype)
+    return Array(array.shape, name, "cpu", strides, array.ctypes.data, array.nbytes)
+
+
+def call_numpy(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[Any],
+    outs: Sequence[Any] | None,
+    keywords: Mapping[str, Any],
+    emulator: Mapping[str, Any] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """Run on the emulator; the outputs and the emulator's report."""
+    inputs = [describe_numpy(array) for array in args]
+    given = None if outs is None else [describe_numpy(array) for array in outs]
+    target = resolve_target(kernel.arch, None)
+    prepared = prepare(kernel, captures, inputs, given, keywords, target)
+    results = list(outs) if outs is not None else [_empty_numpy(*o) for o in prepared.outputs]
+    for index, array in enumerate(results):
+        if not array.flags.writeable:
+            raise LaunchError(f"kernel {kernel.signature.name!r}: out[{index}] is read-only")
+    memory = [(a.pointer, a.nbytes) for a in (*inputs, *map(describe_numpy, results))]
+    report = emulate(prepared, memory, emulator)
+    return unpack(results), report
+
+
+def emulate(
+    prepared: Prepared, memory: Sequence[tuple[int, int]], options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Run a prepared call on the emulator over (address, bytes) pairs."""
+    if not prepared.has_work:
+        return {}
+    pointers = [pointer for pointer, _ in memory]
+    sizes = [size for _, size in memory]
+    return dict(_core.emulate(prepared.image, pointers, sizes, **(options or {})) or {})
+
+
+def unpack(results: Sequence[Any]) -> Any:
+    """One output is itself, several are a tuple, none is None."""
+    if len(results) == 1:
+        return results[0]
+    return tuple(results) if results else None
+
+
+def _empty_numpy(dtype: str, shape: tuple[int, ...]) -> Any:
+    import numpy as np
+
+    name = framework_name(dtype)
+    if name is None:
+        raise LaunchError(f"NumPy has no arrays of {dtype}; pass the output's bytes as out=")
+    try:
+        return np.empty(shape, dtype=name)
+    except TypeError:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise LaunchError(f"NumPy arrays of {name} need the package ml_dtypes") from None
+        return np.empty(shape, dtype=getattr(ml_dtypes, name))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a kernel and the facts of a call to PTX text and an image that can be launched.
+
+A trace is kept under everything it read: shapes, element types, template values, target, and the
+function with its captured values. An entry is reused only when all of it is equal by content.
+Tracing happens outside the lock: the same facts give the same text, so two threads that trace at
+once agree.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyptx import _core
+from pyptx._bind import Signature
+from pyptx._captures import Captures, freeze
+from pyptx._dtypes import element_bits
+from pyptx._errors import LaunchError
+from pyptx._tensor import TensorSpec, active_trace
+from pyptx._tma import tensor_map
+from pyptx.specs import Tile
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the decorator fixed for every specialisation of a kernel."""
+
+    version: tuple[int, int] | None
+    block: Dim3
+    cluster: Dim3
+    smem: int
+    extern_smem: bool | str
+    reqntid: tuple[int, ...] | None
+    raw_directives: tuple[tuple[str, tuple[Any, ...]], ...]
+    maps_by_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a call, or a request for text, says about the tensors and templates."""
+
+    shapes: tuple[tuple[int, ...] | None, ...]
+    dtypes: tuple[str | None, ...]
+    template: Mapping[str, Any]
+    target: str
+
+
+@dataclass(slots=True, eq=False)
+class Traced:
+    """One traced specialisation, and the images made of it."""
+
+    module: Any
+    text: str
+    facts: Facts
+    map_tensors: tuple[str, ...]
+    dynamic_shared: int
+    images: dict[Any, Any] = field(default_factory=dict)
+
+
+class Specializer:
+    """The specialisations of one kernel. Safe to use from several threads."""
+
+    def __init__(self, signature: Signature, options: Options) -> None:
+        self.signature = signature
+        self.options = options
+        self._lock = threading.Lock()
+        self._traces: dict[Any, Traced] = {}
+
+    def trace(self, facts: Facts, captures: Captures) -> Traced:
+        """Return the trace for these facts: a kept one where it is certain to be the same."""
+        template, is_comparable = freeze(dict(facts.template))
+        key = (captures.key, facts.shapes, facts.dtypes, template, facts.target)
+        with self._lock:
+            kept = self._traces.get(key)
+        if kept is not None and is_comparable and not captures.is_opaque:
+            return kept
+        fresh = self._run(facts)
+        with self._lock:
+            kept = self._traces.get(key)
+            if kept is None or kept.text != fresh.text:
+                self._traces[key] = kept = fresh
+        return kept
+
+    def _run(self, facts: Facts) -> Traced:
+        signature, options = self.signature, self.options
+        name = options.extern_smem if isinstance(options.extern_smem, str) else "dyn_smem"
+        trace = _core.Trace(
+            signature.name,
+            facts.target,
+            options.version,
+            force_dynamic_shared=bool(options.extern_smem or options.smem),
+            dynamic_shared_name=name,
+            maps_by_value=options.maps_by_value,
+        )
+        specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
+        tensors = []
+        for tensor, spec, shape, dtype in zip(
+            signature.tensors, specs, facts.shapes, facts.dtypes, strict=True
+        ):
+            trace.add_tensor(tensor, list(shape or ()), dtype or "b8")
+            tensors.append(_placeholder(tensor, spec, shape, dtype))
+        for kind, raw in signature.raw_params:
+            trace.add_param(kind, raw)
+        if options.reqntid is not None:
+            trace.add_directive("reqntid", list(options.reqntid))
+        for directive, values in options.raw_directives:
+            trace.add_directive(directive, list(values))
+        with active_trace(trace):
+            signature.fn(*tensors, **facts.template)
+        module = trace.finish()
+        dynamic = trace.dynamic_shared_bytes
+        return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
+
+    def image(self, traced: Traced, grid: Dim3, raw: Mapping[str, Any]) -> Any:
+        """Return the launchable image of a trace for that grid and those raw parameter values."""
+        scalars = tuple(
+            (_scalar_bits(self.signature.name, kind, name, raw), element_bits(kind) // 8)
+            for kind, name in self.signature.raw_params
+        )
+        key = (grid, scalars)
+        image = traced.images.get(key)
+        if image is None:
+            image = traced.images.setdefault(key, self._make_image(traced, grid, scalars))
+        return image
+
+    def _make_image(self, traced: Traced, grid: Dim3, scalars: Sequence[tuple[int, int]]) -> Any:
+        signature, options, facts = self.signature, self.options, traced.facts
+        plan = _core.LaunchPlan(
+            signature.name,
+            grid,
+            options.block,
+            options.cluster,
+            max(traced.dynamic_shared, options.smem),
+            len(signature.tensors),
+        )
+        for index in range(len(signature.tensors)):
+            plan.add_pointer(index)
+        for bits, size in scalars:
+            plan.add_scalar(bits, size)
+        add_map = plan.add_map_value if options.maps_by_value else plan.add_map_pointer
+        for name in traced.map_tensors:
+            index = signature.tensors.index(name)
+            add_map(index, self._map(index, facts))
+        return _core.KernelImage(traced.text, facts.target, plan, traced.module)
+
+    def _map(self, index: int, facts: Facts) -> Any:
+        name = self.signature.tensors[index]
+        shape, dtype = facts.shapes[index], facts.dtypes[index]
+        if shape is None or dtype is None or not self.signature.specs:
+            raise LaunchError(
+                f"kernel {self.signature.name!r}: the descriptor of {name!r} needs the tensor's "
+                f"shape and dtype; declare its Tile and give its dimensions"
+            )
+        try:
+            tensor = tensor_map(self.signature.specs[index], shape, dtype)
+            problem = tensor.problem(0)
+        except ValueError as error:
+            problem = str(error)
+        if problem is not None:
+            raise LaunchError(
+                f"kernel {self.signature.name!r}: no TMA descriptor can be made for {name!r} of "
+                f"shape {shape}, {self.signature.specs[index]!r}: {problem}"
+            )
+        return tensor
+
+
+def _placeholder(
+    name: str, spec: Tile | None, shape: tuple[int, ...] | None, dtype: str | None
+) -> TensorSpec:
+    if spec is None:
+        return TensorSpec(name)
+    from pyptx.types import from_name
+
+    kind = spec.dtype if spec.dtype is not None or dtype is None else from_name(dtype)
+    return TensorSpec(name, shape, kind, spec.layout)
+
+
+_FLOAT_FORMATS: dict[str, str] = {"f16": "<e", "f32": "<f", "f64": "<d"}
+
+
+def _scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> int:
+    if name not in raw:
+        raise TypeError(
+            f"kernel {kernel!r} needs a value for the raw parameter {name!r} (.{kind}): "
+            f"no dimension or template parameter has that name; pass {name}=..."
+        )
+    value, bits = raw[name], element_bits(kind)
+    problem = f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) cannot hold {value!r}"
+    if kind in _FLOAT_FORMATS:
+        try:
+            return int.from_bytes(struct.pack(_FLOAT_FORMATS[kind], float(value)), "little")
+        except (TypeError, ValueError, OverflowError):
+            raise LaunchError(problem) from None
+    number = int(value.__index__()) if hasattr(value, "__index__") else None
+    low = -(1 << (bits - 1)) if kind[0] == "s" else 0
+    high = (1 << bits - (kind[0] == "s")) - 1
+    if number is None or not low <= number <= high:
+        raise LaunchError(problem)
+    return number & ((1 << bits) - 1)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where NVIDIA's tools are: PATH, a CUDA toolkit, or the wheels of this Python.
+
+The one place that knows. It runs the disassemblers; assembling is the core's work, which gets the
+folders found here.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from pyptx import _core
+from pyptx._errors import Error
+
+_WHEEL_BINS = ("cu13/bin", "cu12/bin", "cuda_nvcc/bin", "cuda_cuobjdump/bin", "cuda_nvdisasm/bin")
+_WHEELS = {
+    "ptxas": "nvidia-cuda-nvcc",
+    "cuobjdump": "nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
+    "nvdisasm": "nvidia-cuda-nvdisasm",
+}
+
+
+def site_folders() -> list[Path]:
+    """Return the site-packages folders that hold NVIDIA wheels."""
+    spec = importlib.util.find_spec("nvidia")
+    locations = spec.submodule_search_locations if spec is not None else None
+    return [Path(location).parent for location in locations or ()]
+
+
+def toolkit_folders() -> list[Path]:
+    """CUDA toolkits that the environment names, then the usual place."""
+    named = (os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH"))
+    folders = [Path(value) for value in named if value] + [Path("/usr/local/cuda")]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def find_tool(name: str) -> Path | None:
+    """Return the executable `name`, or None."""
+    on_path = shutil.which(name)
+    if on_path is not None:
+        return Path(on_path)
+    candidates = [folder / "bin" / name for folder in toolkit_folders()]
+    candidates += [site / "nvidia" / sub / name for site in site_folders() for sub in _WHEEL_BINS]
+    return next((path for path in candidates if os.access(path, os.X_OK)), None)
+
+
+@functools.cache
+def announce_folders() -> None:
+    """Tell the core, once, where this Python's compilers are."""
+    for folder in (*site_folders(), *toolkit_folders()):
+        _core.add_compiler_folder(str(folder))
+
+
+def disassemble(cubin: bytes) -> str:
+    """SASS text of a cubin, by cuobjdump or nvdisasm."""
+    tool = find_tool("cuobjdump")
+    disassembler = find_tool("nvdisasm")
+    if disassembler is None:
+        raise RuntimeError(
+            "SASS needs NVIDIA's disassembler, and neither cuobjdump nor nvdisasm was found in "
+            f"PATH, CUDA_HOME or this Python; pip install {_WHEELS['cuobjdump']}"
+        )
+    # cuobjdump runs nvdisasm, which it looks for in PATH.
+    path = os.pathsep.join([str(disassembler.parent), os.environ.get("PATH", "")])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.cubin"
+        file.write_bytes(cubin)
+        command = [str(tool), "-sass", str(file)] if tool else [str(disassembler), "-c", str(file)]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PATH": path},
+        )
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def missing_assembler() -> str | None:
+    """Why no cubin can be made here, or None when one can."""
+    announce_folders()
+    try:
+        _core.find_compiler()
+    except Error as error:
+        return (
+            "no PTX assembler was found in PATH, CUDA_HOME, this Python or the driver; "
+            f"pip install nvidia-nvjitlink, or {_WHEELS['ptxas']} ({error})"
+        )
+    return None

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JAX runtime integration for `pyptx.kernel`.
+
+`Kernel` calls the FFI target `pyptx_launch` with the kernel itself as attributes. This module is
+the handle-based surface above the same registry: compile text, register its launch, add scalars
+and tensor maps, call it. On machines without JAX or a CUDA driver everything that needs neither
+still works, and what does answers None or False. Importing this module does not import JAX.
+"""
+
+# The annotations are the documented ones, word by word.
+# mypy: disable-error-code="no-untyped-def, type-arg"
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from pyptx import _core, _handles, _toolchain
+from pyptx._dtypes import ptx_name
+from pyptx._tma import default_box, flat_map, view_map
+from pyptx.specs import Layout, Tile
+
+__all__ = [
+    "CubinRecord",
+    "CubinRegistry",
+    "add_scalar_param_to_shim",
+    "add_tma_spec_to_shim",
+    "call_kernel_via_ffi",
+    "compile_ptx_to_cubin",
+    "ensure_ffi_registered",
+    "get_cubin_registry",
+    "register_launch_config",
+    "set_mock_ffi_callback",
+    "shim_is_available",
+    "shim_load_error",
+    "synthesize_tma_descriptor",
+    "synthesize_tma_descriptor_3d",
+]
+
+_mock_callback: Callable[..., Any] | None = None
+
+
+@dataclass
+class CubinRecord:
+    """A compiled kernel and its launch config.
+
+    `cu_function` is the CUfunction as an integer, None where there is no driver. `module` is
+    kept so that the function stays valid for the lifetime of the kernel.
+    """
+
+    handle: int
+    ptx_source: str
+    kernel_name: str
+    smem_bytes: int = 0
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+    cu_function: Optional[int] = None  # noqa: UP045 - the documented annotation
+    module: Any = None
+    cubin_bytes: Optional[bytes] = None  # noqa: UP045
+
+
+class CubinRegistry:
+    """Thread-safe process-local table from handles to `CubinRecord`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._records: dict[int, CubinRecord] = {}
+
+    def register(
+        self,
+        ptx_source: str,
+        kernel_name: str,
+        cubin_bytes: Optional[bytes] = None,  # noqa: UP045
+        smem_bytes: int = 0,
+        grid: tuple[int, int, int] = (1, 1, 1),
+        block: tuple[int, int, int] = (1, 1, 1),
+        cu_function: Optional[int] = None,  # noqa: UP045
+        module: Any = None,
+    ) -> int:
+        """Insert a compiled kernel record and return its process-local handle."""
+        handle = _handles.new_handle()
+        record = CubinRecord(
+            handle,
+            ptx_source,
+            kernel_name,
+            smem_bytes,
+            grid,
+            block,
+            cu_function,
+            module,
+            cubin_bytes,
+        )
+        with self._lock:
+            self._records[handle] = record
+        return handle
+
+    def get(self, handle: int) -> Optional[CubinRecord]:  # noqa: UP045
+        """Look up a previously registered kernel handle."""
+        with self._lock:
+            return self._records.get(handle)
+
+    def clear(self) -> None:
+        """Drop all registered kernel records."""
+        with self._lock:
+            handles = list(self._records)
+            self._records.clear()
+        for handle in handles:
+            _handles.forget(handle)
+
+
+_registry = CubinRegistry()
+
+
+def get_cubin_registry() -> CubinRegistry:
+    """Return the process-local cubin registry."""
+    return _registry
+
+
+def shim_is_available() -> bool:
+    """Whether the compiled launcher is loaded and ready; it is a part of this package."""
+    return shim_load_error() is None
+
+
+def shim_load_error() -> str | None:
+    """Why the compiled launcher cannot be used, or None."""
+    try:
+        _core.xla_target_capsules()
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def compile_ptx_to_cubin(
+    ptx_source: str, arch: str, kernel_name: str = "", dynamic_smem_bytes: int = 0
+) -> Optional[tuple[int, Any]]:  # noqa: UP045
+    """Compile PTX and load it: `(cu_function_ptr, module)`, or None without a CUDA driver.
+
+    Keep `module` while the function is in use. An empty `kernel_name` means the first entry of
+    the text.
+    """
+    has_driver, _ = _core.driver_status()
+    if not has_driver:
+        return None
+    _toolchain.announce_folders()
+    entry = kernel_name or _handles.entry_name(ptx_source)
+    return _handles.load_function(ptx_source, arch, entry, dynamic_smem_bytes)
+
+
+def register_launch_config(
+    handle: int,
+    cu_function: int,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    smem_bytes: int = 0,
+) -> None:
+    """Say how `handle` is launched. Call it once, after compilation."""
+    _handles.set_launch(handle, cu_function, grid, block, cluster, smem_bytes)
+
+
+def add_scalar_param_to_shim(handle: int, value: int, size: int = 4) -> None:
+    """Add a raw scalar `.param` (the low `size` bytes of `value`) to a handle's launch."""
+    _handles.add_scalar(handle, value, size)
+
+
+def synthesize_tma_descriptor(
+    shape: tuple[int, ...],
+    dtype,  # noqa: ANN001
+    layout,  # noqa: ANN001
+    box_shape: tuple[int, ...] | None = None,
+    placeholder_ptr: int = 0,
+) -> tuple[Any, int, int]:
+    """Build a 128-byte tensor map for a dense tensor, column-major for `Layout.COL`.
+
+    Returns `(host_tmap, host_blob_ptr, device_blob_ptr)`: keep `host_tmap` alive while the others
+    are used. The device pointer is that of an immutable copy in device memory, 0 where there is
+    no device; a launch makes its own for the tensor's address, so none is ever written twice.
+    `box_shape` defaults to one swizzle span by 64 rows.
+    """
+    name, way = ptx_name(dtype), Layout(layout)
+    box = tuple(box_shape) if box_shape is not None else default_box(shape, name, way)
+    return _handles.keep_map(flat_map(tuple(shape), name, box, way), placeholder_ptr)
+
+
+def synthesize_tma_descriptor_3d(
+    height: int,
+    width: int,
+    dtype,  # noqa: ANN001
+    box_major: int,
+    box_minor: int,
+    *,
+    swizzle_128b: bool = True,
+    padding: bool = False,
+    placeholder_ptr: int = 0,
+) -> tuple:
+    """Build the map of a (height, width) matrix seen as (64 elements, height, width/64).
+
+    So a box can be wider than the 128-byte swizzle span. `padding` pads the innermost box
+    dimension to 72. Returns what `synthesize_tma_descriptor` returns.
+    """
+    swizzle = 128 if swizzle_128b else 0
+    tensor_map = view_map(
+        (height, width), ptx_name(dtype), (box_major, box_minor), swizzle, padding
+    )
+    return _handles.keep_map(tensor_map, placeholder_ptr)
+
+
+def add_tma_spec_to_shim(
+    handle: int, xla_arg_index: int, host_blob_ptr: int, device_blob_ptr: int
+) -> None:
+    """Add a tensor map over argument `xla_arg_index` to a handle's launch."""
+    _handles.add_map(handle, xla_arg_index, host_blob_ptr, device_blob_ptr)
+
+
+def set_mock_ffi_callback(callback: Callable[..., Any] | None) -> None:
+    """Call `callback` instead of JAX's FFI in `call_kernel_via_ffi`; None ends that."""
+    global _mock_callback
+    _mock_callback = callback
+
+
+def ensure_ffi_registered() -> bool:
+    """Register the `pyptx_launch` target with JAX; False without JAX or without handlers."""
+    try:
+        import jax  # noqa: F401
+    except ImportError:
+        return False
+    from pyptx import _jax
+
+    return _jax.register_targets()
+
+
+def call_kernel_via_ffi(
+    *inputs,  # noqa: ANN002
+    cubin_handle: int,
+    out_specs: Sequence[Tile],
+    out_shape_env: dict[str, int],
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    smem_bytes: int = 0,
+) -> Any:
+    """Return the JAX call of what is registered under `cubin_handle`.
+
+    Returns an array, or a tuple of arrays, that match `out_specs`.
+    """
+    if _mock_callback is not None:
+        return _mock_callback(
+            *inputs,
+            cubin_handle=cubin_handle,
+            out_specs=out_specs,
+            out_shape_env=out_shape_env,
+            grid=grid,
+            block=block,
+            cluster=cluster,
+            smem_bytes=smem_bytes,
+        )
+    from pyptx import _jax
+
+    count = len(inputs) + len(out_specs)
+    image = _handles.image(cubin_handle, count, (grid, block, cluster, smem_bytes))
+    shapes = [
+        _jax.result_type(str(spec.dtype_name), spec.resolve_shape(out_shape_env))
+        for spec in out_specs
+    ]
+    return _jax.launch_image(image, inputs, shapes)

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel tracing, specialization, and runtime dispatch.
+
+`kernel` turns a Python function into a `Kernel`: positional parameters are tensors, keyword-only
+ones template parameters, and every call in the body is an instruction. A kernel can be inspected
+(`.ptx`, `.module`, `.sass`), launched on CUDA tensors, and emulated on CPU tensors. The work is
+elsewhere: binding in `_bind`, tracing in `_specialize`, dispatch in `_runtime`.
+"""
+
+# The annotations are the documented ones, word by word.
+# mypy: disable-error-code="type-arg"
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import uuid
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyptx import _core, _runtime, _toolchain
+from pyptx._bind import Signature, normalize_dim3, resolve_grid
+from pyptx._captures import Captures
+from pyptx._specialize import Facts, Options, Specializer, Traced
+from pyptx._tensor import TensorSpec, TmaDescriptorHandle
+from pyptx.specs import Tile
+from pyptx.torch_support import call_compiled
+
+if TYPE_CHECKING:
+    from pyptx._core import Module
+
+__all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
+
+# Compiled torch graphs name a kernel by a string; the token keeps a graph that was cached by
+# another process from naming one of ours.
+_PROCESS_TOKEN = uuid.uuid4().hex
+_numbers = itertools.count()
+kernels_by_key: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
+
+
+class _Live:
+    """The C entry that is valid while the captured values are what they were."""
+
+    __slots__ = ("_stale", "captures", "entry")
+
+    def __init__(self, owner: Kernel, captures: Captures) -> None:
+        # Weak, so that the entry does not keep the kernel that holds it.
+        self.entry = _core.Entry(functools.partial(_slow_path, weakref.ref(owner)))
+        self._stale = functools.partial(_stale, weakref.ref(owner))
+        self.watch(captures)
+
+    def watch(self, captures: Captures) -> None:
+        """Hold as long as these do; their content is that of the ones before."""
+        self.captures = captures
+        self.entry.watch(captures.guards, self._stale)
+
+
+def _owner(owner: weakref.ref[Kernel]) -> Kernel:
+    kernel_object = owner()
+    if kernel_object is None:
+        raise ReferenceError("the kernel of this entry is gone")
+    return kernel_object
+
+
+def _stale(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call again after something that the body reads may have changed."""
+    return _owner(owner)._refreshed().entry.run(*args, **kwargs)
+
+
+def _slow_path(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    kernel_object = _owner(owner)
+    return _runtime.call(kernel_object, kernel_object._refreshed().captures, args, kwargs)
+
+
+class Kernel(_core.KernelBase):  # type: ignore[misc]
+    """A traced PTX kernel. Wraps a Python function that uses ptx.* calls."""
+
+    def __init__(
+        self,
+        fn: Callable,
+        arch: str = "sm_90a",
+        version: tuple[int, int] | None = None,
+        in_specs: Sequence[Tile] | None = None,
+        out_specs: Sequence[Tile] | None = None,
+        grid: Callable[..., tuple[int, int, int]] | tuple[int, int, int] | None = None,
+        block: tuple[int, int, int] = (1, 1, 1),
+        cluster: tuple[int, int, int] = (1, 1, 1),
+        smem: int = 0,
+        raw_params: Sequence[tuple[str, str]] | None = None,
+        extern_smem: bool | str = False,
+        reqntid: tuple[int, ...] | None = None,
+        raw_directives: Sequence[tuple[str, tuple]] | None = None,
+        *,
+        tma: str = "pointer",
+    ) -> None:
+        if tma not in ("pointer", "value"):
+            raise ValueError(f"tma is 'pointer' or 'value', not {tma!r}")
+        what = f"kernel {fn.__name__!r}:"
+        self.signature = Signature(fn, in_specs, out_specs, raw_params)
+        self._arch = arch
+        self._grid = (
+            grid if callable(grid) or grid is None else normalize_dim3(f"{what} grid", grid)
+        )
+        self._block = block
+        self._cluster = cluster
+        self._smem = smem
+        options = Options(
+            version=None if version is None else (int(version[0]), int(version[1])),
+            block=normalize_dim3(f"{what} block", block),
+            cluster=normalize_dim3(f"{what} cluster", cluster),
+            smem=int(smem),
+            extern_smem=extern_smem,
+            reqntid=None if reqntid is None else tuple(reqntid),
+            raw_directives=tuple((str(n), tuple(v)) for n, v in raw_directives or ()),
+            maps_by_value=tma == "value",
+        )
+        self.specializer = Specializer(self.signature, options)
+        functools.update_wrapper(self, fn)
+        self._go_live(Captures(fn, self._grid))
+        self._op_key = f"{fn.__name__}:{next(_numbers)}:{_PROCESS_TOKEN}"
+        kernels_by_key[self._op_key] = self
+
+    # --- what was declared ----------------------------------------------------------------------
+
+    @property
+    def in_specs(self) -> tuple[Tile, ...]:
+        """Input tensor specs declared on the kernel."""
+        return self.signature.in_specs
+
+    @property
+    def out_specs(self) -> tuple[Tile, ...]:
+        """Output tensor specs declared on the kernel."""
+        return self.signature.out_specs
+
+    @property
+    def grid(self) -> Any:
+        """Configured grid tuple or grid resolver callable."""
+        return self._grid
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Static CUDA block dimensions for the kernel."""
+        return self._block
+
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        """CTA cluster dimensions used at launch time."""
+        return self._cluster
+
+    @property
+    def smem(self) -> int:
+        """Requested dynamic/shared memory size in bytes."""
+        return self._smem
+
+    @property
+    def template_params(self) -> dict[str, Any]:
+        """The declared template parameters and their default values.
+
+        Only keyword-only parameters of the function count. A parameter without default has
+        `inspect.Parameter.empty`.
+        """
+        return self.signature.template_params
+
+    @property
+    def arch(self) -> str:
+        """Target PTX architecture string, e.g. `sm_90a`."""
+        return self._arch
+
+    # --- inspection -----------------------------------------------------------------------------
+
+    def ptx(self, **kwargs: Any) -> str:
+        """Trace and emit PTX text.
+
+        Pass template values (BM, BN, ...) and dimensions (M, N, K, ...) to specialise; defaults
+        of the function's signature fill in the rest:
+        `print(my_kernel.ptx(M=4096, N=4096, K=4096, BM=128))`.
+        """
+        return self._inspect(kwargs)[0].text
+
+    def module(self, **kwargs: Any) -> Module:
+        """Trace and return the IR module."""
+        module: Module = self._inspect(kwargs)[0].module
+        return module
+
+    def cubin(self, **kwargs: Any) -> bytes:
+        """Trace and assemble; the bytes that a device loads."""
+        _toolchain.announce_folders()
+        traced, _, _ = self._inspect(kwargs)
+        options = self.specializer.options
+        plan = _core.LaunchPlan(self.signature.name, (1, 1, 1), options.block)
+        image = _core.KernelImage(traced.text, traced.facts.target, plan, traced.module)
+        return bytes(image.cubin())
+
+    def sass(self, **kwargs: Any) -> str:
+        """Trace, assemble and disassemble: what the GPU runs.
+
+        Needs an assembler and NVIDIA's disassembler; raises RuntimeError that names the package
+        to install where one is missing.
+        """
+        missing = _toolchain.missing_assembler()
+        if missing is not None:
+            raise RuntimeError(missing)
+        return _toolchain.disassemble(self.cubin(**kwargs))
+
+    def _inspect(self, kwargs: dict[str, Any]) -> tuple[Traced, dict[str, Any], dict[str, Any]]:
+        signature = self.signature
+        env: dict[str, Any] = {}
+        template, raw = signature.bind_keywords(kwargs, env)
+        values = {**template, **env}
+        specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
+        shapes = tuple(
+            None
+            if spec is None or any(dim not in values for dim in spec.symbolic_dims)
+            else spec.resolve_shape(values)
+            for spec in specs
+        )
+        dtypes = tuple(None if spec is None else spec.dtype_name for spec in specs)
+        target = _runtime.resolve_target(self._arch, None)
+        facts = Facts(shapes, dtypes, template, target)
+        return self.specializer.trace(facts, self._refreshed().captures), values, raw
+
+    # --- running --------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch on the arrays' device: inputs by position, then `out=` and template values.
+
+        CUDA tensors and JAX arrays run on their device's current stream, CPU tensors and NumPy
+        arrays on the emulator. One output is returned as it is, several as a tuple.
+        """
+        # What torch.compile reads, and k.__call__ runs. k(...) calls the entry from C.
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.compiler.is_compiling():
+            return call_compiled(torch, self._op_key, args, kwargs)
+        return self._entry(*args, **kwargs)
+
+    def emulate(
+        self,
+        *args: Any,
+        seed: int = 0,
+        completion: str = "latest",
+        threads: int = 0,
+        out: Any = None,
+        report: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Run on the CPU emulator: NumPy arrays or CPU tensors in, outputs out.
+
+        `completion` says when asynchronous copies land: "earliest", "latest" or "random" (by
+        `seed`). With `report=True` the result is `(outputs, report)`.
+        """
+        options = {"seed": seed, "completion": completion, "threads": threads}
+        outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        captures = self._refreshed().captures
+        framework = _runtime.common_framework(self, args, outs or ())
+        if framework == "torch":
+            from pyptx import _torch
+
+            results, counts = _torch.emulate(self, captures, args, outs, kwargs, options)
+        elif framework == "jax":
+            raise TypeError("Kernel.emulate takes NumPy arrays or CPU tensors, not JAX arrays")
+        else:
+            results, counts = _runtime.call_numpy(self, captures, args, outs, kwargs, options)
+        return (results, counts) if report else results
+
+    def launch_grid(self, **kwargs: Any) -> tuple[int, int, int]:
+        """Return the grid for these dimensions and template values."""
+        env: dict[str, Any] = {}
+        template, raw = self.signature.bind_keywords(kwargs, env)
+        return resolve_grid(self.signature.name, self._grid, {**template, **env, **raw})
+
+    def _refreshed(self) -> _Live:
+        """Return the live entry, made anew when something the body reads has changed."""
+        live = self._live
+        if live.captures.holds():
+            return live
+        captures = Captures(self.signature.fn, self._grid)
+        if captures.key == live.captures.key and not captures.is_opaque:
+            live.watch(captures)
+            return live
+        return self._go_live(captures)
+
+    def _go_live(self, captures: Captures) -> _Live:
+        self._live = live = _Live(self, captures)
+        self._entry = live.entry
+        return live
+
+    def __reduce__(self) -> str:
+        """Pickled by name and copied as itself, as functions are."""
+        return str(self.__qualname__)
+
+    def __repr__(self) -> str:
+        """Name, parameters and target."""
+        return f"<Kernel {self.signature.name}({', '.join(self.signature.tensors)}) {self._arch}>"
+
+
+_core.call_through_entry(Kernel)
+
+
+def kernel(
+    fn: Callable | None = None,
+    *,
+    arch: str = "sm_90a",
+    version: tuple[int, int] | None = None,
+    in_specs: Sequence[Tile] | None = None,
+    out_specs: Sequence[Tile] | None = None,
+    grid: Any = None,
+    block: tuple[int, int, int] = (1, 1, 1),
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    smem: int = 0,
+    raw_params: Sequence[tuple[str, str]] | None = None,
+    extern_smem: bool = False,
+    reqntid: tuple[int, ...] | None = None,
+    raw_directives: Sequence[tuple[str, tuple]] | None = None,
+    tma: str = "pointer",
+) -> Kernel | Callable[[Callable], Kernel]:
+    """Define a PTX kernel, as a decorator with or without arguments.
+
+    `in_specs` and `out_specs` describe the tensors, `grid` is a tuple or a callable that gets
+    dimensions and template parameters by name. `tma="value"` passes tensor maps in the
+    parameters instead of pointers to them.
+    """
+
+    def decorate(function: Callable) -> Kernel:
+        return Kernel(
+            function,
+            arch=arch,
+            version=version,
+            in_specs=in_specs,
+            out_specs=out_specs,
+            grid=grid,
+            block=block,
+            cluster=cluster,
+            smem=smem,
+            raw_params=raw_params,
+            extern_smem=extern_smem,
+            reqntid=reqntid,
+            raw_directives=raw_directives,
+            tma=tma,
+        )
+
+    return decorate if fn is None else decorate(fn)

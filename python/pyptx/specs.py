@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tensor boundary of a kernel: `Tile` says what one argument must look like.
+
+A tile knows shapes, element types and memory layouts. It knows no framework, allocates nothing
+and never looks at data.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pyptx._dtypes import accepts, element_bits, ptx_name
+from pyptx.types import from_name
+
+__all__ = ["Layout", "Tile", "unify_envs"]
+
+
+class Layout(enum.Enum):
+    """How a tensor lies in memory, and how a tensor map reads it.
+
+    `ROW` and `COL` are the order of the elements: `COL` means the first dimension is contiguous.
+    The `TMA_*` members are row-major memory that a tensor map copies with that swizzle;
+    `INTERLEAVED` is row-major memory copied without one, for the no-swizzle matrix layout.
+    """
+
+    ROW = "row"
+    COL = "col"
+    TMA_128B = "tma_128b"
+    TMA_64B = "tma_64b"
+    TMA_32B = "tma_32b"
+    INTERLEAVED = "interleaved"
+
+    @property
+    def swizzle_bytes(self) -> int:
+        """Bytes of the swizzle span, 0 without swizzle."""
+        return _SWIZZLE_BYTES.get(self, 0)
+
+    def __repr__(self) -> str:
+        """`Layout.ROW`, as it is written."""
+        return f"Layout.{self.name}"
+
+
+_SWIZZLE_BYTES = {Layout.TMA_128B: 128, Layout.TMA_64B: 64, Layout.TMA_32B: 32}
+_WGMMA_ROWS = 64
+
+
+class Tile:
+    """The shape, element type and layout of one tensor argument.
+
+    `Tile("M", "K", bf16, Layout.ROW)`: dimensions are numbers or names, then the element type,
+    then the layout; both may also be given by keyword. A tile without element type takes any.
+    `tma_box` is the box of one tensor copy in the order of the dimensions. `tma_rank=3` views
+    a (rows, cols) matrix as (64 elements, rows, cols/64), so that a box can be wider than the
+    swizzle span; `tma_padding` pads the inner box of that view to 72 elements.
+    """
+
+    __slots__ = ("dims", "dtype", "layout", "tma_box", "tma_padding", "tma_rank")
+
+    dims: tuple[int | str, ...]
+    dtype: Any
+    layout: Layout
+    tma_box: tuple[int, ...] | None
+    tma_rank: int
+    tma_padding: bool
+
+    def __init__(
+        self,
+        *dims_and_dtype: Any,
+        dtype: Any = None,
+        layout: Layout = Layout.ROW,
+        tma_box: Sequence[int] | None = None,
+        tma_rank: int = 2,
+        tma_padding: bool = False,
+    ) -> None:
+        dims: list[int | str] = []
+        for item in dims_and_dtype:
+            if isinstance(item, Layout):
+                layout = item
+            elif _is_dtype(item):
+                if dtype is not None:
+                    raise TypeError(f"Tile got two element types: {dtype.name} and {item.name}")
+                dtype = item
+            else:
+                dims.append(_dimension(item))
+        self.dims = tuple(dims)
+        self.dtype = from_name(ptx_name(dtype)) if isinstance(dtype, str) else dtype
+        self.layout = Layout(layout)
+        self.tma_box = None if tma_box is None else tuple(int(edge) for edge in tma_box)
+        self.tma_rank = tma_rank
+        self.tma_padding = tma_padding
+        self._check_tma()
+
+    def _check_tma(self) -> None:
+        if self.tma_rank not in (2, 3):
+            raise ValueError(f"tma_rank is {self.tma_rank}; it is 2 (the tensor) or 3 (the view)")
+        if self.tma_rank == 3 and self.rank != 2:
+            raise ValueError(f"tma_rank=3 views a matrix; {self!r} has {self.rank} dimensions")
+        if self.tma_padding and self.tma_rank != 3:
+            raise ValueError("tma_padding pads the view of tma_rank=3; set tma_rank=3 too")
+        if self.tma_box is not None and len(self.tma_box) != self.rank:
+            raise ValueError(
+                f"tma_box {self.tma_box} has {len(self.tma_box)} edges; "
+                f"the tile has {self.rank} dimensions"
+            )
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.dims)
+
+    @property
+    def symbolic_dims(self) -> tuple[str, ...]:
+        """Names of the symbolic dimensions, each once, in order of appearance."""
+        return tuple(dict.fromkeys(dim for dim in self.dims if isinstance(dim, str)))
+
+    @property
+    def dtype_name(self) -> str | None:
+        """Name of the element type, None where any is taken."""
+        return None if self.dtype is None else ptx_name(self.dtype)
+
+    def resolve_shape(self, env: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the shape with every name replaced by its value in `env`."""
+        missing = [dim for dim in self.symbolic_dims if dim not in env]
+        if missing:
+            raise ValueError(f"{self!r}: no value for dimension {', '.join(map(repr, missing))}")
+        return tuple(env[dim] if isinstance(dim, str) else dim for dim in self.dims)
+
+    def matches(self, shape: Sequence[int], dtype_name: Any) -> bool:
+        """Whether a tensor of that shape and dtype (a name of ours or a framework's) fits."""
+        if self.dtype is not None and not accepts(ptx_name(self.dtype), ptx_name(dtype_name)):
+            return False
+        try:
+            self.extract_env(shape)
+        except ValueError:
+            return False
+        return True
+
+    def extract_env(self, shape: Sequence[int]) -> dict[str, int]:
+        """Return the values that `shape` gives to the symbolic dimensions."""
+        if len(shape) != self.rank:
+            raise ValueError(
+                f"expected {self.rank} dimensions {self._shape_text()}, got {len(shape)}: "
+                f"{tuple(shape)}"
+            )
+        env: dict[str, int] = {}
+        for axis, (dim, size) in enumerate(zip(self.dims, shape, strict=True)):
+            if isinstance(dim, str):
+                if env.setdefault(dim, size) != size:
+                    raise ValueError(f"dimension {dim!r} is both {env[dim]} and {size}")
+            elif dim != size:
+                raise ValueError(
+                    f"expected shape {self._shape_text()}, got {tuple(shape)}: "
+                    f"dimension {axis} is {size}, not {dim}"
+                )
+        return env
+
+    @classmethod
+    def wgmma_a(
+        cls,
+        m: int | str,
+        k: int | str,
+        dtype: Any,
+        *,
+        tile_m: int | None = None,
+        tile_k: int | None = None,
+    ) -> Tile:
+        """Return an (m, k) operand A, K contiguous, loaded in boxes of `tile_m` rows for wgmma."""
+        return cls._wgmma(m, k, dtype, tile_m, tile_k)
+
+    @classmethod
+    def wgmma_b(
+        cls,
+        k: int | str,
+        n: int | str,
+        dtype: Any,
+        *,
+        tile_k: int | None = None,
+        tile_n: int | None = None,
+    ) -> Tile:
+        """Return a (k, n) operand B, N contiguous, loaded in boxes of `tile_k` rows for wgmma."""
+        return cls._wgmma(k, n, dtype, tile_k, tile_n)
+
+    @classmethod
+    def _wgmma(
+        cls,
+        rows: int | str,
+        cols: int | str,
+        dtype: Any,
+        box_rows: int | None,
+        box_cols: int | None,
+    ) -> Tile:
+        bits = element_bits(ptx_name(dtype))
+        if box_rows is None:
+            box_rows = min(rows, _WGMMA_ROWS) if isinstance(rows, int) else _WGMMA_ROWS
+        if box_cols is None:
+            span = 128 * 8 // bits
+            box_cols = min(cols, span) if isinstance(cols, int) else span
+        row_bytes = box_cols * bits // 8
+        layout = next((way for way, size in _SWIZZLE_BYTES.items() if row_bytes >= size), None)
+        if layout is not None:
+            # A swizzled box is at most one span wide; a wider tile is loaded by several copies.
+            box_cols = layout.swizzle_bytes * 8 // bits
+        return cls(
+            rows, cols, dtype=dtype, layout=layout or Layout.ROW, tma_box=(box_rows, box_cols)
+        )
+
+    def _shape_text(self) -> str:
+        return f"({', '.join(map(str, self.dims))}{',' if self.rank == 1 else ''})"
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (
+            self.dims,
+            self.dtype_name,
+            self.layout,
+            self.tma_box,
+            self.tma_rank,
+            self.tma_padding,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Tiles are equal when they say the same."""
+        return isinstance(other, Tile) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        """Hash of what the tile says."""
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        """Return the call that makes this tile."""
+        parts = [repr(dim) for dim in self.dims]
+        if self.dtype is not None:
+            parts.append(ptx_name(self.dtype))
+        if self.layout is not Layout.ROW:
+            parts.append(repr(self.layout))
+        if self.tma_box is not None:
+            parts.append(f"tma_box={self.tma_box}")
+        if self.tma_rank != 2:
+            parts.append(f"tma_rank={self.tma_rank}")
+        if self.tma_padding:
+            parts.append("tma_padding=True")
+        return f"Tile({', '.join(parts)})"
+
+
+def unify_envs(envs: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Merge the values that several tensors give to dimensions; they must agree."""
+    merged: dict[str, int] = {}
+    for env in envs:
+        for name, value in env.items():
+            if merged.setdefault(name, value) != value:
+                raise ValueError(f"dimension {name!r} is both {merged[name]} and {value}")
+    return merged
+
+
+def _is_dtype(item: Any) -> bool:
+    return hasattr(item, "name") and hasattr(item, "bits")
+
+
+def _dimension(item: Any) -> int | str:
+    if isinstance(item, str):
+        if not item.isidentifier():
+            raise ValueError(f"dimension {item!r} is not a name")
+        return item
+    if hasattr(item, "__index__") and not isinstance(item, bool):
+        size = int(item.__index__())
+        if size < 0:
+            raise ValueError(f"dimension {size} is negative")
+        return size
+    raise TypeError(
+        f"Tile takes dimensions (int or str), one type of pyptx.types and a Layout, "
+        f"not {item!r} ({type(item).__name__})"
+    )

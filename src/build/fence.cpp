@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fences and setmaxnreg. PTX ISA, "membar, fence", "setmaxnreg".
+#include "pyptx/build/fence.h"
+
+#include <string>
+
+namespace pyptx::build::fence {
+
+void proxy_async(Tracer& tracer) { tracer.emit("fence.proxy.async", {}); }
+
+void proxy_async_shared_cta(Tracer& tracer) { tracer.emit("fence.proxy.async.shared::cta", {}); }
+
+void proxy_async_generic_acquire_shared_cluster(Tracer& tracer) {
+  tracer.emit("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", {});
+}
+
+void mbarrier_init(Tracer& tracer) { tracer.emit("fence.mbarrier_init.release.cluster", {}); }
+
+void setmaxnreg(Tracer& tracer, std::int64_t count, bool increase) {
+  if (count < 24 || count > 256 || count % 8 != 0) {
+    tracer.report(
+        {diag::Kind::BadArgument,
+         {"the count of setmaxnreg", "a multiple of 8 within 24 to 256", std::to_string(count)}});
+    return;
+  }
+  tracer.emit(increase ? "setmaxnreg.inc.sync.aligned.u32" : "setmaxnreg.dec.sync.aligned.u32",
+              {ir::Operand::integer(count)});
+}
+
+}  // namespace pyptx::build::fence

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Statements that are not instructions, and what a whole function must satisfy before it is given
+// away: everything closed, every label in its place, shared memory placed, the version known.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "pyptx/build/tracer.h"
+
+namespace pyptx::build {
+
+ir::LabelId Tracer::label(std::string_view stem) {
+  label_placed_.push_back(false);
+  return function_->add_label(module_->symbols.intern(unique_name(stem)));
+}
+
+ir::LabelId Tracer::named_label(std::string_view name) {
+  const auto known = author_labels_.find(std::string(name));
+  if (known != author_labels_.end()) return known->second;
+  const ir::LabelId made_now = label(name);
+  author_labels_.emplace(name, made_now);
+  return made_now;
+}
+
+void Tracer::place(ir::LabelId label) {
+  if (error_) return;
+  const auto index = static_cast<std::uint32_t>(label);
+  if (label_placed_[index]) {
+    report({diag::Kind::LabelPlacedTwice, {std::string(module_->text(function_->labels[index]))}});
+    return;
+  }
+  label_placed_[index] = true;
+  function_->place_label(label);
+}
+
+void Tracer::comment(std::string_view text) {
+  // One // per line: a newline inside would put the rest outside the comment.
+  while (true) {
+    const auto end = text.find('\n');
+    function_->body.push_back(
+        {ir::StatementKind::Comment,
+         static_cast<std::uint32_t>(module_->symbols.intern(text.substr(0, end)))});
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void Tracer::raw(std::string_view text) {
+  function_->body.push_back(
+      {ir::StatementKind::Raw, static_cast<std::uint32_t>(module_->symbols.intern(text)), loc_});
+}
+
+void Tracer::pragma(std::string_view text) {
+  if (text.find_first_of("\"\n\\") != std::string_view::npos) {
+    report({diag::Kind::BadArgument,
+            {"a pragma", "free of quotes, backslashes and newlines", std::string(text)}});
+    return;
+  }
+  function_->body.push_back(
+      {ir::StatementKind::Pragma, static_cast<std::uint32_t>(module_->symbols.intern(text))});
+}
+
+void Tracer::open_block() { function_->body.push_back({ir::StatementKind::BlockOpen, 0}); }
+void Tracer::close_block() { function_->body.push_back({ir::StatementKind::BlockClose, 0}); }
+
+void Tracer::enter_construct(std::string_view what) {
+  constructs_.push_back({std::string(what), loc_});
+}
+
+void Tracer::leave_construct(std::string_view what) {
+  if (constructs_.empty() || constructs_.back().what != what) {
+    const std::string innermost = constructs_.empty() ? "nothing" : constructs_.back().what;
+    report({diag::Kind::CrossedConstructs, {std::string(what), innermost}});
+    return;
+  }
+  constructs_.pop_back();
+}
+
+diag::Status Tracer::check_nesting() const {
+  if (constructs_.empty()) return diag::success();
+  const Construct& open = constructs_.back();
+  return diag::fail(diag::Diagnostic(diag::Kind::OpenConstruct, {open.what})
+                        .at(open.loc)
+                        .note("the block of a `with` or `for` must run to its end: no break, "
+                              "return or exception may leave it"));
+}
+
+diag::Status Tracer::check_labels() const {
+  for (const ir::Instruction& instruction : function_->instructions) {
+    for (const ir::Operand& operand : function_->operands_of(instruction)) {
+      if (operand.kind != ir::OperandKind::Label || label_placed_[operand.index]) continue;
+      const std::string name(module_->text(function_->labels[operand.index]));
+      return diag::fail(diag::Diagnostic(diag::Kind::LabelNotPlaced, {name})
+                            .at(instruction.loc, {diag::Focus::Part::Operand, 0}));
+    }
+  }
+  return diag::success();
+}
+
+diag::Status Tracer::check_symbols() const {
+  std::unordered_set<std::string_view> declared{options_.dynamic_shared_name};
+  for (const auto* list : {&function_->parameters, &function_->variables, &module_->variables}) {
+    for (const ir::Variable& variable : *list) declared.insert(module_->text(variable.name));
+  }
+  for (const SharedBlock& block : shared_) declared.insert(block.name);
+  const auto is_unknown = [&](const ir::Operand& operand) {
+    if (operand.kind != ir::OperandKind::Symbol) return false;
+    const std::string_view name = module_->text(static_cast<ir::Symbol>(operand.index));
+    return !declared.contains(name) && !is_in_raw_text(name);
+  };
+  for (const ir::Instruction& instruction : function_->instructions) {
+    const auto operands = function_->operands_of(instruction);
+    for (std::uint16_t i = 0; i < instruction.operand_count; ++i) {
+      const ir::Operand& named = operands[i].kind == ir::OperandKind::Address
+                                     ? function_->children(operands[i])[0]
+                                     : operands[i];
+      if (!is_unknown(named)) continue;
+      return diag::fail(
+          diag::Diagnostic(diag::Kind::UnknownSymbol,
+                           {std::string(module_->text(static_cast<ir::Symbol>(named.index)))})
+              .at(instruction.loc, {diag::Focus::Part::Operand, i}));
+    }
+  }
+  return diag::success();
+}
+
+void Tracer::end_body() {
+  if (!function_->body.empty()) {
+    const ir::Statement& last = function_->body.back();
+    if (last.kind == ir::StatementKind::Instruction) {
+      const ir::Instruction& instruction = function_->instructions[last.index];
+      const std::string_view opcode = isa::text(instruction.spelling->opcode);
+      if (!instruction.guard && (opcode == "ret" || opcode == "exit")) return;
+    }
+  }
+  emit("ret", {});
+}
+
+isa::Version Tracer::lowest_version() const {
+  constexpr isa::Version kWideRegisters{8, 3};  // .reg .b128, whatever uses it
+  isa::Version version = options_.target.minimum_version();
+  if (judge_ != nullptr) version = std::max(version, judge_->required_version());
+  const bool has_wide = std::ranges::any_of(
+      function_->registers, [](const ir::Register& r) { return r.declared == isa::Type::B128; });
+  return has_wide ? std::max(version, kWideRegisters) : version;
+}
+
+diag::Result<std::shared_ptr<ir::Module>> Tracer::finish() {
+  if (error_) return diag::fail(*take_error());
+  if (auto status = check_nesting(); !status) return status.failure();
+  if (auto status = check_labels(); !status) return status.failure();
+  if (auto status = check_symbols(); !status) return status.failure();
+  loc_ = diag::Loc::None;
+  end_body();
+  if (error_) return diag::fail(*take_error());
+  place_shared();
+  function_->body.insert(function_->body.begin(), prologue_.begin(), prologue_.end());
+  prologue_.clear();
+  if (!options_.version) module_->version = lowest_version();
+  return module_;
+}
+
+}  // namespace pyptx::build

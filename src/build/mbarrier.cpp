@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mbarrier instructions, the wait loop and the ring of stages. PTX ISA, "mbarrier".
+#include "pyptx/build/mbarrier.h"
+
+#include <string>
+
+#include "pyptx/support/concat.h"
+
+namespace pyptx::build::mbarrier {
+namespace {
+
+using diag::Kind;
+using ir::Operand;
+
+constexpr std::int64_t kMaxCount = (1 << 20) - 1;  // PTX ISA, "Contents of the mbarrier object"
+
+bool check_count(Tracer& tracer, const Index& count, std::string_view what, std::int64_t lowest) {
+  if (!count.is_constant()) return check_word(tracer, count, what);
+  if (count.value >= lowest && count.value <= kMaxCount) return true;
+  tracer.report({Kind::BadArgument,
+                 {std::string(what), support::concat(lowest, " to ", kMaxCount),
+                  std::to_string(count.value)}});
+  return false;
+}
+
+bool check_phase(Tracer& tracer, const Index& phase) {
+  if (phase.is_constant() ? phase.value == 0 || phase.value == 1
+                          : isa::info(phase.reg->type).bits == 32) {
+    return true;
+  }
+  tracer.report({Kind::BadArgument,
+                 {"the phase parity", "0, 1 or a 32-bit register",
+                  phase.is_constant()
+                      ? std::to_string(phase.value)
+                      : support::concat("a register of type ", isa::info(phase.reg->type).name)}});
+  return false;
+}
+
+}  // namespace
+
+MbarrierArray allocate(Tracer& tracer, std::uint64_t count, std::string_view name) {
+  const std::string_view stem = name.empty() ? "mbar" : name;
+  if (count == 0) {
+    tracer.report({Kind::SharedAllocation, {std::string(stem), "an array of 0 mbarriers"}});
+    return {};
+  }
+  const std::size_t block = tracer.allocate_shared(count * kBytes, kBytes, stem);
+  if (tracer.has_error()) return {};
+  return {SharedPlace::of_block(tracer, block), count, tracer.shared_block(block).name};
+}
+
+MbarrierArray array(Tracer& tracer, Reg base, std::int64_t byte_offset, std::uint64_t count) {
+  check_word(tracer, base, "the base of an mbarrier array");
+  if (byte_offset % kBytes != 0) {
+    tracer.report({Kind::SharedAlignment,
+                   {"mbarrier.array", std::to_string(byte_offset & -byte_offset), "an mbarrier",
+                    std::to_string(kBytes)}});
+  }
+  return {SharedPlace::of_register(base, byte_offset), count, "mbarrier.array"};
+}
+
+MbarrierRef at(Tracer& tracer, const MbarrierArray& barriers, const Index& index) {
+  if (!check_word(tracer, index, "the index of an mbarrier"))
+    return {barriers.place, barriers.name};
+  if (index.is_constant() &&
+      (index.value < 0 || static_cast<std::uint64_t>(index.value) >= barriers.count)) {
+    tracer.report(
+        {Kind::SharedIndex,
+         {"0", barriers.name, std::to_string(barriers.count - 1), std::to_string(index.value)}});
+    return {barriers.place, barriers.name};
+  }
+  return {advanced(tracer, barriers.place, index, kBytes), barriers.name};
+}
+
+void init(Tracer& tracer, const SharedPlace& barrier, const Index& count, Guard guard) {
+  if (!check_count(tracer, count, "the arrival count of an mbarrier", 1)) return;
+  tracer.emit("mbarrier.init.shared::cta.b64", {memory_at(tracer, barrier), count.operand()},
+              guard);
+}
+
+void init_all(Tracer& tracer, const MbarrierArray& barriers, const Index& count, Guard guard) {
+  for (std::uint64_t i = 0; i < barriers.count; ++i) {
+    init(tracer, barriers.place.plus(static_cast<std::int64_t>(i) * kBytes), count, guard);
+  }
+}
+
+void inval(Tracer& tracer, const SharedPlace& barrier, Guard guard) {
+  tracer.emit("mbarrier.inval.shared::cta.b64", {memory_at(tracer, barrier)}, guard);
+}
+
+void arrive(Tracer& tracer, const SharedPlace& barrier, const Index& count, Guard guard) {
+  if (!check_count(tracer, count, "the count of mbarrier.arrive", 1)) return;
+  const ir::Operand memory = memory_at(tracer, barrier);
+  if (count.is_constant() && count.value == 1) {
+    tracer.emit("mbarrier.arrive.shared::cta.b64", {Operand::sink(), memory}, guard);
+    return;
+  }
+  tracer.emit("mbarrier.arrive.shared::cta.b64", {Operand::sink(), memory, count.operand()}, guard);
+}
+
+void arrive_expect_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, Guard guard) {
+  if (!check_count(tracer, bytes, "the bytes of arrive_expect_tx", 0)) return;
+  tracer.emit("mbarrier.arrive.expect_tx.shared::cta.b64",
+              {Operand::sink(), memory_at(tracer, barrier), bytes.operand()}, guard);
+}
+
+void expect_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, Guard guard) {
+  if (!check_count(tracer, bytes, "the bytes of expect_tx", 0)) return;
+  tracer.emit("mbarrier.expect_tx.relaxed.cta.shared::cta.b64",
+              {memory_at(tracer, barrier), bytes.operand()}, guard);
+}
+
+void arrive_remote(Tracer& tracer, const SharedPlace& barrier, const Index& cta, const Index& count,
+                   Guard guard) {
+  if (!check_word(tracer, cta, "the CTA of arrive_remote")) return;
+  if (!check_count(tracer, count, "the count of arrive_remote", 1)) return;
+  const Reg remote = tracer.reg(isa::Type::U32);
+  tracer.emit("mapa.shared::cluster.u32", {remote, address_of(tracer, barrier), cta.operand()},
+              guard);
+  tracer.emit("mbarrier.arrive.release.cluster.shared::cluster.b64",
+              {Operand::sink(), tracer.address(remote), count.operand()}, guard);
+}
+
+Reg try_wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase, bool parity,
+             Guard guard) {
+  const Reg done = tracer.reg(isa::Type::Pred);
+  if (parity && !check_phase(tracer, phase)) return done;
+  if (!parity && (phase.is_constant() || isa::info(phase.reg->type).bits != 64)) {
+    tracer.report({Kind::BadArgument,
+                   {"the state of mbarrier.try_wait", "a 64-bit register",
+                    phase.is_constant() ? std::to_string(phase.value)
+                                        : std::string(isa::info(phase.reg->type).name)}});
+    return done;
+  }
+  tracer.emit(
+      parity ? "mbarrier.try_wait.parity.shared::cta.b64" : "mbarrier.try_wait.shared::cta.b64",
+      {done, memory_at(tracer, barrier), phase.operand()}, guard);
+  return done;
+}
+
+void wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase) {
+  if (!check_phase(tracer, phase)) return;
+  // The address is made before the loop, not in every round of it.
+  const Reg address = address_of(tracer, barrier);
+  const ir::LabelId again = tracer.label("mbar_wait");
+  tracer.place(again);
+  const Reg done = try_wait(tracer, SharedPlace::of_register(address), phase);
+  tracer.emit("bra", {Operand::label(again)}, {done, true});
+}
+
+Pipeline pipeline(Tracer& tracer, std::uint64_t stages, const Index& cursor, const Index& phase) {
+  if (stages == 0) {
+    tracer.report({Kind::BadArgument, {"the stages of a pipeline", "at least 1", "0"}});
+  }
+  check_word(tracer, cursor, "the cursor of a pipeline");
+  check_phase(tracer, phase);
+  const auto state = [&](const Index& start) {
+    if (start.reg) return *start.reg;
+    const Reg fresh = tracer.reg(isa::Type::U32);
+    tracer.emit("mov.u32", {fresh, start.operand()});
+    return fresh;
+  };
+  const Pipeline ring{stages, state(cursor), state(phase)};
+  tracer.keep_newest();
+  return ring;
+}
+
+void advance(Tracer& tracer, const Pipeline& ring) {
+  const Reg wraps = tracer.reg(isa::Type::Pred);
+  tracer.emit("add.u32", {ring.stage, ring.stage, Operand::integer(1)});
+  tracer.emit("setp.eq.u32",
+              {wraps, ring.stage, Operand::integer(static_cast<std::int64_t>(ring.stages))});
+  tracer.emit("selp.u32", {ring.stage, Operand::integer(0), ring.stage, wraps});
+  tracer.emit("xor.b32", {ring.phase, ring.phase, Operand::integer(1)}, {wraps, false});
+}
+
+}  // namespace pyptx::build::mbarrier

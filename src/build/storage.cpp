@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters, variables, shared memory blocks and tensor-map slots. Where shared memory ends up is
+// not known before the last allocation, so blocks are named symbols until finish() decides.
+// PTX ISA, "Kernel Function Parameters", "Shared State Space".
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "pyptx/build/tracer.h"
+
+namespace pyptx::build {
+namespace {
+
+constexpr std::uint32_t kDynamicAlign = 128;
+constexpr std::uint32_t kMapBytes = 128;
+constexpr std::uint32_t kMapAlign = 64;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
+}  // namespace
+
+void Tracer::add_parameter(std::string_view name, isa::Type type) {
+  ir::Variable parameter;
+  parameter.name = module_->symbols.intern(unique_name(name));
+  parameter.space = ir::Space::Param;
+  parameter.type = type;
+  parameter.loc = loc_;
+  function_->parameters.push_back(std::move(parameter));
+}
+
+void Tracer::add_map_parameter(std::string_view name) {
+  add_parameter(name, isa::Type::B8);
+  ir::Variable& parameter = function_->parameters.back();
+  parameter.align = kMapAlign;
+  parameter.count = kMapBytes;
+}
+
+void Tracer::add_directive(std::string_view name, std::span<const std::int64_t> values) {
+  ir::Directive directive;
+  directive.name = module_->symbols.intern(name);
+  directive.values.assign(values.begin(), values.end());
+  function_->directives.push_back(std::move(directive));
+}
+
+ir::Operand Tracer::add_variable(ir::Variable variable, std::string_view name) {
+  variable.name = module_->symbols.intern(unique_name(name));
+  variable.loc = loc_;
+  const ir::Operand address = ir::Operand::symbol(variable.name);
+  const bool is_module_wide = variable.space == ir::Space::Const ||
+                              variable.space == ir::Space::Global ||
+                              variable.linkage != ir::Linkage::None;
+  if (is_module_wide) {
+    module_->variables.push_back(std::move(variable));
+  } else {
+    function_->body.push_back(
+        {ir::StatementKind::Variable, static_cast<std::uint32_t>(function_->variables.size())});
+    function_->variables.push_back(std::move(variable));
+  }
+  return address;
+}
+
+std::size_t Tracer::allocate_shared(std::uint64_t bytes, std::uint32_t align,
+                                    std::string_view name) {
+  const std::string taken = unique_name(name.empty() ? "smem" : name);
+  std::uint64_t end = 0;
+  if (!shared_.empty()) end = shared_.back().offset + shared_.back().bytes;
+  shared_.push_back({taken, bytes, std::max(align, 1U), round_up(end, std::max(align, 1U))});
+  shared_addresses_.emplace_back();
+  return shared_.size() - 1;
+}
+
+ir::Operand Tracer::shared_symbol(std::size_t index, std::int64_t offset) {
+  return symbol(shared_[index].name, offset);
+}
+
+Reg Tracer::shared_address(std::size_t index) {
+  if (!shared_addresses_[index]) {
+    shared_addresses_[index] = in_prologue([&] {
+      const Reg address = reg(isa::Type::U32);
+      emit("mov.u32", {address, shared_symbol(index)});
+      return address;
+    });
+  }
+  return *shared_addresses_[index];
+}
+
+Reg Tracer::tensor_map(std::string_view tensor, bool by_value) {
+  const auto known = std::ranges::find(map_tensors_, tensor);
+  if (known != map_tensors_.end()) {
+    return map_registers_[static_cast<std::size_t>(known - map_tensors_.begin())];
+  }
+  const std::string slot = std::string(tensor) + "_tma_desc";
+  const Reg map = in_prologue([&] {
+    const Reg address = reg(isa::Type::U64);
+    if (by_value) {
+      add_map_parameter(slot);
+      emit("mov.b64", {address, symbol(slot)});
+      emit("cvta.param.u64", {address, address});
+    } else {
+      add_parameter(slot, isa::Type::U64);
+      emit("ld.param.u64", {address, this->address(symbol(slot))});
+    }
+    return address;
+  });
+  map_tensors_.emplace_back(tensor);
+  map_registers_.push_back(map);
+  return map;
+}
+
+void Tracer::place_shared() {
+  std::uint64_t bytes = 0;
+  if (!shared_.empty()) bytes = shared_.back().offset + shared_.back().bytes;
+  if (options_.force_dynamic_shared || bytes > options_.static_shared_limit) {
+    dynamic_shared_ = bytes;
+    move_shared();
+    return;
+  }
+  std::vector<ir::Statement> declarations;
+  for (const SharedBlock& block : shared_) {
+    ir::Variable variable;
+    variable.name = module_->symbols.intern(block.name);
+    variable.space = ir::Space::Shared;
+    variable.type = isa::Type::B8;
+    variable.align = block.align;
+    variable.count = block.bytes;
+    declarations.push_back(
+        {ir::StatementKind::Variable, static_cast<std::uint32_t>(function_->variables.size())});
+    function_->variables.push_back(std::move(variable));
+  }
+  prologue_.insert(prologue_.begin(), declarations.begin(), declarations.end());
+}
+
+void Tracer::move_shared() {
+  ir::Variable array;
+  array.name = module_->symbols.intern(options_.dynamic_shared_name);
+  array.space = ir::Space::Shared;
+  array.linkage = ir::Linkage::Extern;
+  array.type = isa::Type::B8;
+  array.align = kDynamicAlign;
+  array.count = 0;
+  std::unordered_map<std::uint32_t, std::uint64_t> offsets;  // symbol -> place in the array
+  for (const SharedBlock& block : shared_) {
+    array.align = std::max(array.align, block.align);
+    offsets.emplace(static_cast<std::uint32_t>(module_->symbols.intern(block.name)), block.offset);
+  }
+  const auto dynamic = static_cast<std::uint32_t>(array.name);
+  module_->variables.push_back(std::move(array));
+  const auto offset_of = [&](const ir::Operand& name) -> std::int64_t {
+    const auto block = offsets.find(name.index);
+    const bool is_block = name.kind == ir::OperandKind::Symbol && block != offsets.end();
+    return is_block ? static_cast<std::int64_t>(block->second) : 0;
+  };
+  // An address carries the offset of the name in it, and several addresses may share that name:
+  // all offsets first, then the names.
+  std::vector<bool> is_base(function_->operands.size());
+  for (ir::Operand& operand : function_->operands) {
+    if (operand.kind != ir::OperandKind::Address || operand.count == 0) continue;
+    operand.value += offset_of(function_->operands[operand.index]);
+    is_base[operand.index] = true;
+  }
+  for (std::size_t i = 0; i < is_base.size(); ++i) {
+    ir::Operand& name = function_->operands[i];
+    if (name.kind != ir::OperandKind::Symbol || !offsets.contains(name.index)) continue;
+    if (!is_base[i]) name.value += offset_of(name);
+    name.index = dynamic;
+  }
+}
+
+}  // namespace pyptx::build

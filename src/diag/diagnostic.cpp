@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/diag/diagnostic.h"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pyptx::diag {
+namespace {
+
+constexpr auto kInfos = std::to_array<KindInfo>({
+#define PYPTX_DIAGNOSTIC(name, code, severity, format) {#name, code, Severity::severity, format},
+#include "pyptx/diag/kinds.def"
+#undef PYPTX_DIAGNOSTIC
+});
+
+}  // namespace
+
+const KindInfo& info(Kind kind) { return kInfos[static_cast<std::size_t>(kind)]; }
+
+std::optional<Kind> kind_from_code(std::string_view code) {
+  for (std::size_t i = 0; i < kInfos.size(); ++i) {
+    if (kInfos[i].code == code) return static_cast<Kind>(i);
+  }
+  return std::nullopt;
+}
+
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> kinds;
+  kinds.reserve(kInfos.size());
+  for (std::size_t i = 0; i < kInfos.size(); ++i) kinds.push_back(static_cast<Kind>(i));
+  return kinds;
+}
+
+std::string Diagnostic::message() const {
+  const std::string_view format = info(kind).format;
+  std::string text;
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (format[i] == '{' && i + 2 < format.size() && format[i + 2] == '}') {
+      const auto index = static_cast<std::size_t>(format[i + 1] - '0');
+      text += index < arguments.size() ? arguments[index] : "?";
+      i += 2;
+    } else {
+      text += format[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace pyptx::diag

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The three compilers behind assemble(), and where they are looked for. Each is found anew when a
+// folder is added, and opened at most once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/driver/assemble.h"
+
+namespace pyptx::driver {
+
+/// What a compiler makes of one text.
+struct Compiled {
+  std::string cubin;
+  std::string log;
+};
+using CompileResult = support::Result<Compiled, AssembleFailure>;
+
+class PtxCompiler {
+ public:
+  virtual ~PtxCompiler() = default;
+  virtual CompileResult compile(const std::string& ptx, const AssembleOptions& options) = 0;
+
+  const CompilerInfo& info() const { return info_; }
+
+ protected:
+  explicit PtxCompiler(CompilerInfo info) : info_(std::move(info)) {}
+
+ private:
+  CompilerInfo info_;
+};
+
+/// A folder list: those added by the caller, then CUDA_HOME, CUDA_PATH and /usr/local/cuda.
+std::vector<std::string> compiler_folders();
+/// Grows with every folder added; compilers found for an older number are looked for again.
+std::uint64_t folder_generation();
+
+/// Each returns null when its compiler is not there; `tried` then gets a line saying why.
+std::shared_ptr<PtxCompiler> find_nvjitlink(std::vector<std::string>& tried);
+std::shared_ptr<PtxCompiler> find_ptxas(std::vector<std::string>& tried);
+std::shared_ptr<PtxCompiler> find_driver_jit(std::vector<std::string>& tried);
+
+}  // namespace pyptx::driver

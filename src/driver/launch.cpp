@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/driver/launch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "context.h"
+#include "cuda_api.h"
+#include "map_slot.h"
+#include "pyptx/support/concat.h"
+
+namespace pyptx::driver {
+namespace {
+
+using diag::Diagnostic;
+using diag::Kind;
+using support::concat;
+
+constexpr std::size_t kMaxParameterBytes = 32764;  // PTX ISA, "Kernel Function Parameters"
+constexpr std::size_t kSmallBlock = 1024;
+constexpr std::size_t kFewParameters = 64;
+constexpr std::size_t kMapAlignment = 64;
+
+std::size_t slot_size(const ParamSlot& slot) {
+  switch (slot.kind) {
+    case ParamSlot::Kind::Scalar:
+      return slot.size;
+    case ParamSlot::Kind::MapValue:
+      return sizeof(EncodedMap);
+    case ParamSlot::Kind::Pointer:
+    case ParamSlot::Kind::MapPointer:
+      break;
+  }
+  return sizeof(std::uint64_t);
+}
+
+std::size_t slot_alignment(const ParamSlot& slot) {
+  return slot.kind == ParamSlot::Kind::MapValue ? kMapAlignment : slot_size(slot);
+}
+
+/// Where each parameter lies in our block: in order, each at the next multiple of its alignment.
+/// The kernel's own layout may differ (ptxas aligns a tensor map by its absolute address in the
+/// constant bank), so parameters are passed one by one and the driver places them.
+std::vector<std::size_t> offsets(const LaunchPlan& plan) {
+  std::vector<std::size_t> out;
+  std::size_t end = 0;
+  for (const ParamSlot& slot : plan.params) {
+    const std::size_t alignment = slot_alignment(slot);
+    end = (end + alignment - 1) / alignment * alignment;
+    out.push_back(end);
+    end += slot_size(slot);
+  }
+  out.push_back(end);
+  return out;
+}
+
+std::uint32_t volume(const Dim3& dim) { return dim.x * dim.y * dim.z; }
+
+Diagnostic shape(std::string what, std::string expected, std::string got) {
+  return Diagnostic(Kind::LaunchShape, {std::move(what), std::move(expected), std::move(got)});
+}
+
+}  // namespace
+
+/// The launch configuration, ready but for the stream.
+struct Launcher::Prebuilt {
+  const Driver* driver = nullptr;
+  cuda::LaunchConfig config{};
+  cuda::LaunchAttribute cluster{};
+  std::atomic<bool> with_cluster = false;
+};
+
+Launcher::Launcher(LaunchPlan plan, std::shared_ptr<Kernel> kernel)
+    : plan_(std::move(plan)), kernel_(std::move(kernel)), prebuilt_(std::make_unique<Prebuilt>()) {}
+
+Launcher::~Launcher() = default;
+
+diag::Result<std::unique_ptr<Launcher>> Launcher::create(
+    LaunchPlan plan, std::shared_ptr<Kernel> kernel, std::optional<std::size_t> parameter_count) {
+  if (auto problem = plan.problem()) return diag::fail(std::move(*problem));
+  const std::size_t passed = plan.params.size();
+  if (parameter_count && *parameter_count != passed) {
+    const auto words = [](bool present) { return present ? "a parameter" : "nothing"; };
+    const std::size_t first = std::min(*parameter_count, passed);
+    return diag::fail(
+        Kind::KernelParameters,
+        {concat(first), plan.entry, words(first < *parameter_count), words(first < passed)});
+  }
+  auto loaded = driver();
+  if (!loaded) return loaded.failure();
+  std::unique_ptr<Launcher> out(new Launcher(std::move(plan), std::move(kernel)));
+  out->count_is_known_ = parameter_count.has_value();
+  if (auto status = out->lay_out(); !status) return status.failure();
+  const LaunchPlan& p = out->plan_;
+  Prebuilt& made = *out->prebuilt_;
+  made.driver = *loaded;
+  made.config = {p.grid.x,  p.grid.y,         p.grid.z, p.block.x, p.block.y,
+                 p.block.z, p.dynamic_shared, nullptr,  nullptr,   0};
+  made.cluster.id = cuda::kAttributeClusterDimension;
+  made.cluster.value.cluster = {p.cluster.x, p.cluster.y, p.cluster.z};
+  made.with_cluster = volume(p.cluster) > 1;
+  return out;
+}
+
+diag::Status Launcher::lay_out() {
+  const std::vector<std::size_t> at = offsets(plan_);
+  if (at.back() > kMaxParameterBytes) {
+    return diag::fail(shape("the parameters", concat("at most ", kMaxParameterBytes, " bytes"),
+                            concat(at.back())));
+  }
+  block_.assign(at.back(), 0);
+  for (std::size_t i = 0; i < plan_.params.size(); ++i) {
+    const ParamSlot& slot = plan_.params[i];
+    const auto offset = static_cast<std::uint32_t>(at[i]);
+    offsets_.push_back(offset);
+    switch (slot.kind) {
+      case ParamSlot::Kind::Pointer:
+        pointers_.push_back({offset, slot.tensor});
+        break;
+      case ParamSlot::Kind::Scalar:
+        // The device and every host with a CUDA driver are little-endian.
+        std::memcpy(block_.data() + offset, &slot.bits, slot.size);
+        break;
+      case ParamSlot::Kind::MapPointer:
+      case ParamSlot::Kind::MapValue:
+        maps_.push_back(std::make_unique<MapSlot>(slot, offset));
+        break;
+    }
+  }
+  return diag::success();
+}
+
+diag::Status Launcher::prepare(int device) const {
+  auto found = driver::device(device);
+  if (!found) return found.failure();
+  const DeviceInfo& info = **found;
+  const std::uint32_t blocks = volume(plan_.cluster);
+  if (blocks > 1 && !info.clusters) {
+    return diag::fail(shape("the cluster",
+                            concat("one block on device ", device, " (", info.target, ")"),
+                            concat(blocks, " blocks")));
+  }
+  if (auto status = kernel_->prepare(device, plan_.dynamic_shared, blocks); !status) return status;
+  auto resources = kernel_->resources(device);
+  if (!resources) return resources.failure();
+  const std::uint32_t threads = volume(plan_.block);
+  if (threads > static_cast<std::uint32_t>(resources->max_threads)) {
+    return diag::fail(
+        shape("the block", concat("at most ", resources->max_threads, " threads"), concat(threads))
+            .note(concat("'", plan_.entry, "' uses ", resources->registers,
+                         " registers per thread; .maxntid and .reqntid limit it too")));
+  }
+  if (resources->needs_cluster) prebuilt_->with_cluster = true;
+  if (auto status = check_parameters(device); !status) return status;
+  prepared_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
+  return diag::success();
+}
+
+/// The plan's parameters against the kernel's own, where the driver can tell.
+diag::Status Launcher::check_parameters(int device) const {
+  const cuda::Api& api = prebuilt_->driver->api;
+  if (api.kernel_parameter == nullptr) return diag::success();
+  const RelaxedCapture relaxed(api);
+  const ContextScope context(*prebuilt_->driver, device);
+  if (!context.ok()) return diag::fail(context.error());
+  const auto handle = static_cast<cuda::KernelHandle>(kernel_->handle());
+  const std::size_t count = plan_.params.size();
+  const std::size_t end = count_is_known_ ? count : count + 1;
+  for (std::size_t i = 0; i < end; ++i) {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+    const auto code = api.kernel_parameter(handle, i, &offset, &size);
+    if (code != cuda::kSuccess && code != cuda::kInvalidValue) break;  // it cannot tell
+    const bool takes = code == cuda::kSuccess;
+    const bool passes = i < count;
+    if (!takes && !passes) break;
+    const std::size_t passed = passes ? slot_size(plan_.params[i]) : 0;
+    if (takes && passes && size == passed) continue;
+    const auto words = [](bool present, std::size_t bytes) {
+      return present ? concat(bytes, " bytes") : std::string("nothing");
+    };
+    return diag::fail(Kind::KernelParameters,
+                      {concat(i), plan_.entry, words(takes, size), words(passes, passed)});
+  }
+  return diag::success();
+}
+
+diag::Status Launcher::check_pointers(const std::uint64_t* pointers, std::size_t count) const {
+  if (count != plan_.tensor_count) {
+    return diag::fail(Kind::TensorCount, {plan_.entry, concat(plan_.tensor_count), concat(count)});
+  }
+  for (std::size_t i = 0; i < plan_.tensor_bytes.size(); ++i) {
+    if (pointers[i] == 0 && plan_.tensor_bytes[i] != 0) {
+      return diag::fail(Diagnostic(Kind::NullTensor, {concat(i), plan_.entry})
+                            .note(concat("it has ", plan_.tensor_bytes[i], " bytes")));
+    }
+  }
+  for (const auto& map : maps_) {
+    if (pointers[map->tensor()] == 0) {
+      return diag::fail(Diagnostic(Kind::NullTensor, {concat(map->tensor()), plan_.entry})
+                            .note("a tensor map is made over it"));
+    }
+  }
+  return diag::success();
+}
+
+diag::Status Launcher::fill(int device, const std::uint64_t* pointers, unsigned char* block) const {
+  std::copy(block_.begin(), block_.end(), block);
+  for (const PointerPatch& patch : pointers_) {
+    std::memcpy(block + patch.offset, &pointers[patch.tensor], sizeof(std::uint64_t));
+  }
+  for (const auto& map : maps_) {
+    if (auto status = map->fill(device, pointers[map->tensor()], block); !status) return status;
+  }
+  return diag::success();
+}
+
+diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* pointers,
+                              unsigned char* block, void** params) const {
+  const Driver& loaded = *prebuilt_->driver;
+  // A real stream brings its context; a named one means the current context's.
+  const ContextScope context(
+      loaded, device,
+      cuda::is_named(stream) ? ContextScope::Need::OfDevice : ContextScope::Need::Any);
+  if (!context.ok()) return diag::fail(context.error());
+  if (auto status = fill(device, pointers, block); !status) return status;
+  cuda::LaunchConfig config = prebuilt_->config;
+  config.stream = static_cast<cuda::Stream>(stream);
+  cuda::LaunchAttribute cluster = prebuilt_->cluster;
+  if (prebuilt_->with_cluster.load(std::memory_order_relaxed)) {
+    config.attributes = &cluster;
+    config.attribute_count = 1;
+  }
+  for (std::size_t i = 0; i < offsets_.size(); ++i) params[i] = block + offsets_[i];
+  // A CUkernel may stand where a CUfunction is asked for.
+  const auto function = static_cast<cuda::Function>(kernel_->handle());
+  const auto code = loaded.api.launch(&config, function, params, nullptr);
+  if (code != cuda::kSuccess) {
+    return diag::fail(cuda_error(loaded.api, "cuLaunchKernelEx", code)
+                          .note(concat("launching '", plan_.entry, "'")));
+  }
+  return diag::success();
+}
+
+diag::Status Launcher::submit_large(void* stream, int device, const std::uint64_t* pointers) const {
+  alignas(kMapAlignment) unsigned char block[kMaxParameterBytes];
+  std::vector<void*> params(offsets_.size());
+  return submit(stream, device, pointers, block, params.data());
+}
+
+diag::Status Launcher::launch(void* stream, int device, const std::uint64_t* pointers,
+                              std::size_t count) const {
+  if (auto status = check_pointers(pointers, count); !status) return status;
+  const bool known = device >= 0 && device < kMaxDevices &&
+                     prepared_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+  if (!known) {
+    if (auto status = prepare(device); !status) return status;
+  }
+  if (block_.size() > kSmallBlock || offsets_.size() > kFewParameters) {
+    return submit_large(stream, device, pointers);
+  }
+  alignas(kMapAlignment) unsigned char block[kSmallBlock];
+  void* params[kFewParameters];
+  return submit(stream, device, pointers, block, params);
+}
+
+}  // namespace pyptx::driver

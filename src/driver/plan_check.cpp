@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LaunchPlan::problem: the rules of a launch that hold on every device (CUDA programming guide,
+// "Compute Capabilities"; PTX ISA, "Cluster Dimension Directives"). What depends on the device is
+// checked by the launcher when it first meets that device.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pyptx/driver/plan.h"
+#include "pyptx/support/concat.h"
+
+namespace pyptx::driver {
+namespace {
+
+using diag::Diagnostic;
+using diag::Kind;
+using support::concat;
+using Problem = std::optional<Diagnostic>;
+
+constexpr std::uint64_t kMaxBlockThreads = 1024;
+constexpr std::uint64_t kMaxClusterBlocks = 16;  // 8 everywhere, 16 where the kernel opts in
+constexpr Dim3 kMaxBlock{1024, 1024, 64};
+constexpr Dim3 kMaxGrid{0x7fffffff, 65535, 65535};
+
+std::string text(const Dim3& dim) { return concat("(", dim.x, ", ", dim.y, ", ", dim.z, ")"); }
+
+std::uint64_t volume(const Dim3& dim) {
+  // Each factor is checked to be below 2^31 and two of them below 2^16 before this is used.
+  return std::uint64_t{dim.x} * dim.y * dim.z;
+}
+
+Problem shape(std::string what, std::string expected, std::string got) {
+  return Diagnostic(Kind::LaunchShape, {std::move(what), std::move(expected), std::move(got)});
+}
+
+Problem range_problem(std::string_view what, const Dim3& dim, const Dim3& most) {
+  if (dim.x >= 1 && dim.y >= 1 && dim.z >= 1 && dim.x <= most.x && dim.y <= most.y &&
+      dim.z <= most.z) {
+    return std::nullopt;
+  }
+  return shape(concat("the ", what), concat("between (1, 1, 1) and ", text(most)), text(dim));
+}
+
+Problem cluster_problem(const LaunchPlan& plan) {
+  constexpr std::uint32_t kMost = kMaxClusterBlocks;
+  if (auto found = range_problem("cluster", plan.cluster, {kMost, kMost, kMost})) return found;
+  if (volume(plan.cluster) > kMaxClusterBlocks) {
+    return shape("the cluster", concat("at most ", kMaxClusterBlocks, " blocks"),
+                 concat(text(plan.cluster), ", ", volume(plan.cluster), " blocks"));
+  }
+  if (plan.grid.x % plan.cluster.x != 0 || plan.grid.y % plan.cluster.y != 0 ||
+      plan.grid.z % plan.cluster.z != 0) {
+    return shape("the grid", concat("a multiple of the cluster ", text(plan.cluster)),
+                 text(plan.grid));
+  }
+  return std::nullopt;
+}
+
+Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
+  const ParamSlot& slot = plan.params[index];
+  const std::string name = concat("parameter ", index);
+  if (slot.kind == ParamSlot::Kind::Scalar) {
+    if (slot.size == 1 || slot.size == 2 || slot.size == 4 || slot.size == 8) return std::nullopt;
+    return shape(concat("the size of ", name), "1, 2, 4 or 8 bytes", concat(slot.size));
+  }
+  if (slot.tensor >= plan.tensor_count) {
+    return shape(concat("the tensor of ", name), concat("one of ", plan.tensor_count),
+                 concat("tensor ", slot.tensor));
+  }
+  if (slot.kind == ParamSlot::Kind::Pointer) return std::nullopt;
+  if (const auto why = slot.map.problem(0)) {
+    return Diagnostic(Kind::TensorMapRule, {*why}).note(concat("it is ", name));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Diagnostic> LaunchPlan::problem() const {
+  if (entry.empty()) return Diagnostic(Kind::BadPlan, {"it names no entry"});
+  if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
+  if (auto found = range_problem("block", block, kMaxBlock)) return found;
+  if (volume(block) > kMaxBlockThreads) {
+    return shape("the block", concat("at most ", kMaxBlockThreads, " threads"),
+                 concat(text(block), ", ", volume(block), " threads"));
+  }
+  if (auto found = cluster_problem(*this)) return found;
+  if (!tensor_bytes.empty() && tensor_bytes.size() != tensor_count) {
+    return Diagnostic(Kind::BadPlan,
+                      {concat("it counts ", tensor_count, " tensors and gives the bytes of ",
+                              tensor_bytes.size())});
+  }
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (auto found = slot_problem(*this, i)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pyptx::driver

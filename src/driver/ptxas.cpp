@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ptxas as a process: text and cubin travel through a private temporary folder that is gone when
+// the call returns.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler_log.h"
+#include "compilers.h"
+#include "process.h"
+#include "pyptx/support/concat.h"
+
+namespace pyptx::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using support::concat;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code error;
+    const fs::path base = fs::temp_directory_path(error);
+    std::string name = ((error ? fs::path("/tmp") : base) / "pyptx-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  bool ok() const { return !path_.empty(); }
+  std::string file(std::string_view name) const { return concat(path_, "/", name); }
+
+ private:
+  std::string path_;
+};
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return out.good();
+}
+
+bool read_file(const std::string& path, std::string& out) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  out = std::move(text).str();
+  return in.good() && !out.empty();
+}
+
+class Ptxas final : public PtxCompiler {
+ public:
+  explicit Ptxas(CompilerInfo info) : PtxCompiler(std::move(info)) {}
+
+  CompileResult compile(const std::string& ptx, const AssembleOptions& options) override {
+    const TemporaryFolder folder;
+    const auto failed = [this](std::string why) {
+      return support::Failure{breakdown(info().name, std::move(why))};
+    };
+    if (!folder.ok()) return failed("no temporary folder could be made");
+    const std::string input = folder.file("kernel.ptx");
+    const std::string output = folder.file("kernel.cubin");
+    if (!write_file(input, ptx)) return failed("the text could not be written to a file");
+    std::vector<std::string> words{info().path, concat("-arch=", options.target)};
+    words.insert(words.end(), options.flags.begin(), options.flags.end());
+    words.insert(words.end(), {"-o", output, input});
+    std::string why;
+    const auto run = run_process(words, why);
+    if (!run) return failed(concat(info().path, ": ", why));
+    if (run->signal != 0) return failed(concat("it was ended by signal ", run->signal));
+    if (run->exit_code != 0) {
+      return support::Failure{refusal(info().name, options.target, run->output)};
+    }
+    Compiled out;
+    out.log = run->output;
+    if (!read_file(output, out.cubin)) return failed("it wrote no cubin");
+    return out;
+  }
+};
+
+/// "13.4" out of "... release 13.4, V13.4.92"; empty when it is not ptxas's.
+std::string version_of(const std::string& path) {
+  std::string why;
+  const auto run = run_process({path, "--version"}, why);
+  if (!run || run->signal != 0 || run->exit_code != 0) return {};
+  static constexpr std::string_view kBefore = ", V";
+  const auto at = run->output.rfind(kBefore);
+  if (at == std::string::npos) return {};
+  const auto begin = at + kBefore.size();
+  return run->output.substr(begin, run->output.find_first_not_of("0123456789.", begin) - begin);
+}
+
+std::vector<std::string> candidates() {
+  const char* chosen = std::getenv("PYPTX_PTXAS");
+  if (chosen != nullptr && *chosen != '\0') return {chosen};
+  std::vector<std::string> out;
+  for (const std::string& folder : compiler_folders()) {
+    for (const char* inside :
+         {"/nvidia/cu13/bin/ptxas", "/nvidia/cuda_nvcc/bin/ptxas", "/bin/ptxas", "/ptxas"}) {
+      out.push_back(folder + inside);
+    }
+  }
+  out.emplace_back("ptxas");  // posix_spawnp looks on PATH
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<PtxCompiler> find_ptxas(std::vector<std::string>& tried) {
+  for (const std::string& path : candidates()) {
+    if (path.find('/') != std::string::npos && access(path.c_str(), X_OK) != 0) continue;
+    const std::string version = version_of(path);
+    if (version.empty()) continue;
+    return std::make_shared<Ptxas>(CompilerInfo{Compiler::Ptxas, concat("ptxas ", version), path});
+  }
+  const char* chosen = std::getenv("PYPTX_PTXAS");
+  tried.push_back(chosen != nullptr && *chosen != '\0'
+                      ? concat("ptxas: ", chosen, ", which PYPTX_PTXAS names, does not run")
+                      : std::string("ptxas: not on PATH nor in the folders given"));
+  return nullptr;
+}
+
+}  // namespace pyptx::driver

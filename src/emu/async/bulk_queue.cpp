@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Issue, completion and groups of bulk copies. See bulk_queue.h.
+#include "async/bulk_queue.h"
+
+#include <bit>
+#include <cstring>
+
+#include "cluster.h"
+
+namespace pyptx::emu {
+namespace {
+
+/// complete_tx on the mbarrier at `offset` of a CTA.
+bool signal(Cluster& cluster, const BulkOp& op, Cta& cta, u32 offset, u64 bytes) {
+  ++cluster.progress;
+  Mbarrier* barrier = cta.mbarriers.find(offset);
+  std::optional<std::string> problem = "it is not initialised when a bulk copy completes";
+  if (barrier != nullptr) problem = MbarrierTable::complete(*barrier, static_cast<i64>(bytes));
+  if (!problem) return true;
+  const u32 address = cta.rank << kRankShift | offset;
+  op.warp->active = 1U << op.lane;
+  op.warp->fail(*op.inst,
+                diag::Diagnostic(diag::Kind::EmuMbarrier,
+                                 {describe_address(*op.warp, Space::Shared, address), *problem}));
+  return false;
+}
+
+void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from) {
+  if (op.kind == BulkOp::Kind::TensorLoad) {
+    load_tile(op, cta.shared.data(), offset);
+  } else {
+    std::memcpy(cta.shared.data() + offset, from, op.bytes);
+  }
+}
+
+}  // namespace
+
+bool perform(Cluster& cluster, const BulkOp& op) {
+  Cta& own = *cluster.ctas[op.shared >> kRankShift];
+  const u32 offset = op.shared & kOffsetMask;
+  switch (op.kind) {
+    case BulkOp::Kind::ToGlobal:
+      std::memcpy(reinterpret_cast<std::byte*>(op.global), own.shared.data() + offset, op.bytes);
+      ++cluster.progress;
+      return true;
+    case BulkOp::Kind::TensorStore:
+      store_tile(op, own.shared.data(), offset);
+      ++cluster.progress;
+      return true;
+    default:
+      break;
+  }
+  const std::byte* from = reinterpret_cast<const std::byte*>(op.global);
+  if (op.kind == BulkOp::Kind::SharedToShared) {
+    from =
+        cluster.ctas[op.shared_from >> kRankShift]->shared.data() + (op.shared_from & kOffsetMask);
+  }
+  const u32 barrier = op.barrier & kOffsetMask;
+  if (op.cta_mask == 0) {
+    write_shared(op, own, offset, from);
+    return signal(cluster, op, *cluster.ctas[op.barrier >> kRankShift], barrier, op.bytes);
+  }
+  for (u32 rank = 0; rank < cluster.ctas.size(); ++rank) {
+    if (((op.cta_mask >> rank) & 1U) == 0) continue;
+    Cta& cta = *cluster.ctas[rank];
+    write_shared(op, cta, offset, from);
+    if (!signal(cluster, op, cta, barrier, op.bytes)) return false;
+  }
+  return true;
+}
+
+bool BulkQueue::issue(Cluster& cluster, const BulkOp& op) {
+  if (cluster.is_immediate()) return perform(cluster, op);
+  ops_.push_back(op);
+  return true;
+}
+
+bool BulkQueue::complete(Cluster& cluster, std::size_t index) {
+  const BulkOp op = ops_[index];
+  ops_.erase(ops_.begin() + static_cast<std::ptrdiff_t>(index));
+  return perform(cluster, op);
+}
+
+bool BulkQueue::complete_group(Cluster& cluster, const Warp& warp, u32 lane, u64 end) {
+  for (std::size_t i = 0; i < ops_.size();) {
+    const BulkOp& op = ops_[i];
+    if (op.has_group && op.warp == &warp && op.lane == lane && op.group < end) {
+      if (!complete(cluster, i)) return false;
+    } else {
+      ++i;
+    }
+  }
+  return true;
+}
+
+void BulkQueue::commit(u32 warp_number, u32 mask) {
+  for (u32 lane = 0; lane < kLanes; ++lane) groups_[warp_number][lane] += (mask >> lane) & 1U;
+}
+
+}  // namespace pyptx::emu

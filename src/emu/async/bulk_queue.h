@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bulk and tensor copies on their way (PTX ISA, "Data Movement and Conversion Instructions: Bulk
+// copy", "Tensor copy"). An operation is checked when it is issued and moves its bytes when it
+// completes; when that is, is the launch's completion policy.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <string>
+
+#include "program.h"
+#include "pyptx/layout/tensor_map.h"
+
+namespace pyptx::emu {
+
+struct Cluster;
+struct Warp;
+
+struct BulkOp {
+  enum class Kind : u8 { ToShared, ToGlobal, SharedToShared, TensorLoad, TensorStore };
+  Kind kind = Kind::ToShared;
+  const Inst* inst = nullptr;
+  Warp* warp = nullptr;  // the issuer
+  u32 lane = 0;
+  u64 group = 0;  // of the issuing thread; only for stores
+  bool has_group = false;
+  u32 issuer_rank = 0;
+  u32 shared = 0;       // shared address with the rank: destination of loads, source of stores
+  u32 shared_from = 0;  // SharedToShared
+  u64 global = 0;
+  u64 bytes = 0;
+  u32 barrier = 0;   // shared address with the rank
+  u32 cta_mask = 0;  // 0: no multicast
+  layout::TensorMap map;
+  std::array<i32, 5> coordinates{};
+};
+
+class BulkQueue {
+ public:
+  bool empty() const { return ops_.empty(); }
+  std::size_t size() const { return ops_.size(); }
+  /// Queues it, or runs it now when the policy says so. False: fault recorded in the warp.
+  bool issue(Cluster& cluster, const BulkOp& op);
+  bool complete(Cluster& cluster, std::size_t index);
+  /// Completes the operations of a thread in groups below `end`.
+  bool complete_group(Cluster& cluster, const Warp& warp, u32 lane, u64 end);
+  void commit(u32 warp_number, u32 mask);
+  u64 group(u32 warp_number, u32 lane) const { return groups_[warp_number][lane]; }
+  void reset(std::size_t warps) { groups_.assign(warps, {}); }
+
+ private:
+  std::deque<BulkOp> ops_;
+  std::deque<std::array<u64, kLanes>> groups_;  // per warp of the cluster, per lane
+};
+
+/// Moves the bytes and signals. False: fault recorded in the issuing warp.
+bool perform(Cluster& cluster, const BulkOp& op);
+/// Tile copies of tensor_copy.cpp. `base` is the shared memory of one CTA.
+void load_tile(const BulkOp& op, std::byte* shared, u32 offset);
+void store_tile(const BulkOp& op, const std::byte* shared, u32 offset);
+
+}  // namespace pyptx::emu

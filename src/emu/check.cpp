@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a fault and a deadlock say: the place in the source, the block and thread, the address with
+// the name of its variable, and for a deadlock who waits for what.
+#include <bit>
+#include <string>
+
+#include "cluster.h"
+
+namespace pyptx::emu {
+namespace {
+
+std::string position(const std::array<u32, 3>& at) {
+  return "(" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) +
+         ")";
+}
+
+std::string thread_name(const Warp& warp, u32 lane) {
+  const Dim3& block = warp.cta->cluster->launch->block;
+  const u32 thread = warp.id * kLanes + lane;
+  return position({thread % block.x, thread / block.x % block.y, thread / block.x / block.y});
+}
+
+std::string lanes_text(u32 mask) {
+  if (mask == kAllLanes) return "";
+  if (std::popcount(mask) == 1) return " lane " + std::to_string(Warp::first_lane(mask));
+  return " lanes " + hex(mask);
+}
+
+std::string place_text(const Program& program, u32 pc) {
+  const ir::Instruction& source = program.source(program.code[pc]);
+  std::string text = source.spelling->text;
+  if (const auto place = program.module->locations.resolve(source.loc)) {
+    text += " (" + place->file + ":" + std::to_string(place->line) + ")";
+  }
+  return text;
+}
+
+std::string mbarrier_text(const Warp& warp, const Wait& wait) {
+  const Cta& cta = *warp.cta->cluster->ctas[wait.rank];
+  std::string text = "the mbarrier at " + describe_address(warp, Space::Shared, wait.address);
+  const Mbarrier* barrier = cta.mbarriers.find(wait.address);
+  if (barrier == nullptr) return text + ", which is not initialised";
+  text += ": phase " + std::to_string(barrier->phase) + ", " + std::to_string(barrier->pending) +
+          " of " + std::to_string(barrier->expected) + " arrivals pending";
+  if (barrier->tx > 0) text += ", " + std::to_string(barrier->tx) + " bytes missing";
+  if (barrier->tx < 0) text += ", " + std::to_string(-barrier->tx) + " bytes too many";
+  return text;
+}
+
+std::string wait_text(const Warp& warp, const Split& split) {
+  const Wait& wait = split.wait;
+  switch (wait.kind) {
+    case Wait::Kind::Converge:
+      return "lanes " + hex(wait.mask & warp.live & ~split.mask) +
+             " of its warp to come to the same instruction";
+    case Wait::Kind::Barrier: {
+      const NamedBarrier& barrier = warp.cta->barriers[wait.address];
+      std::string text = "barrier " + std::to_string(wait.address) + ": " +
+                         std::to_string(barrier.arrived) + " threads arrived";
+      if (!barrier.whole_cta) text += " of " + std::to_string(barrier.expected);
+      return text;
+    }
+    case Wait::Kind::ClusterBarrier:
+      return "the cluster barrier";
+    case Wait::Kind::Mbarrier:
+      return mbarrier_text(warp, wait);
+    case Wait::Kind::WgmmaGroups:
+      return "the other warps of its warpgroup to issue wgmma";
+    default:
+      return "nothing";
+  }
+}
+
+}  // namespace
+
+std::string hex(u64 value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  do {
+    text.insert(text.begin(), kDigits[value & 15U]);
+    value >>= 4;
+  } while (value != 0);
+  return "0x" + text;
+}
+
+std::string describe_address(const Warp& warp, Space space, u64 address) {
+  std::string text = hex(address);
+  if (space != Space::Shared && space != Space::SharedCluster) return text;
+  const u64 offset = address & kOffsetMask;
+  for (const Place& place : warp.program->variables) {
+    if (place.space != Space::Shared || offset < place.offset) continue;
+    const bool is_dynamic = place.bytes == 0;
+    if (!is_dynamic && offset >= place.offset + place.bytes) continue;
+    return text + " (" + place.name + "+" + std::to_string(offset - place.offset) + ")";
+  }
+  return text;
+}
+
+Step Warp::fail(const Inst& inst, diag::Diagnostic diagnostic) {
+  if (fault) return Step::Fault;
+  const ir::Instruction& source = program->source(inst);
+  diagnostic.loc = source.loc;
+  diagnostic.place = program->module->locations.resolve(source.loc);
+  const u32 lane = active == 0 ? 0 : first_lane(active);
+  std::string where = "in " + source.spelling->text + ", block " + position(cta->position) +
+                      ", thread " + thread_name(*this, lane) + " (warp " + std::to_string(id) +
+                      ", lane " + std::to_string(lane) + ")";
+  diagnostic.notes.push_back(std::move(where));
+  fault = std::make_unique<diag::Diagnostic>(std::move(diagnostic));
+  return Step::Fault;
+}
+
+diag::Diagnostic Cluster::deadlock() {
+  diag::Diagnostic diagnostic(diag::Kind::EmuDeadlock, {});
+  constexpr std::size_t kMaximum = 16;
+  std::size_t waiting = 0;
+  for (const auto& cta : ctas) {
+    for (const Warp& warp : cta->warps) {
+      for (u32 i = 0; i < warp.split_count && !warp.done(); ++i) {
+        const Split& split = warp.splits[i];
+        if (waiting++ == 0) {
+          const ir::Instruction& source = program->source(program->code[split.pc]);
+          diagnostic.loc = source.loc;
+          diagnostic.place = program->module->locations.resolve(source.loc);
+        }
+        if (waiting > kMaximum) continue;
+        diagnostic.notes.push_back("block " + position(cta->position) + " warp " +
+                                   std::to_string(warp.id) + lanes_text(split.mask) + " in " +
+                                   place_text(*program, split.pc) + " waits for " +
+                                   wait_text(warp, split));
+      }
+    }
+  }
+  if (waiting > kMaximum) {
+    diagnostic.notes.push_back("and " + std::to_string(waiting - kMaximum) + " more");
+  }
+  return diagnostic;
+}
+
+}  // namespace pyptx::emu

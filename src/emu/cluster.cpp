@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scheduler of a cluster: warps in a seeded order, a quantum each; when none can run, one
+// asynchronous operation completes; when there is none, waits that may time out do; when nothing
+// helps, it is a deadlock.
+#include "cluster.h"
+
+#include <algorithm>
+#include <string>
+
+namespace pyptx::emu {
+namespace {
+
+constexpr u32 kQuantum = 2048;
+/// Rounds of timed-out waits without any event in between before it counts as a deadlock.
+constexpr u32 kStuckRounds = 32;
+
+}  // namespace
+
+bool Cluster::is_over(Warp& warp, Split& split) {
+  if (split.timed_out) return true;
+  const Wait& wait = split.wait;
+  switch (wait.kind) {
+    case Wait::Kind::None:
+      return true;
+    case Wait::Kind::Converge:
+      return (wait.mask & warp.live & ~split.mask) == 0;
+    case Wait::Kind::Barrier:
+      return warp.cta->barriers[wait.address].generation != wait.value;
+    case Wait::Kind::ClusterBarrier:
+      return generation != wait.value;
+    case Wait::Kind::Mbarrier: {
+      const Mbarrier* barrier = ctas[wait.rank]->mbarriers.find(wait.address);
+      return barrier == nullptr || barrier->phase != wait.value;
+    }
+    case Wait::Kind::WgmmaGroups: {
+      WarpgroupQueue& queue = warp.cta->wgmma[warp.id / 4];
+      return !queue.is_open(wait.value) || queue.complete(*warp.cta, warp.id / 4, wait.value);
+    }
+    default:
+      return true;
+  }
+}
+
+void Cluster::settle_cluster_barrier() {
+  if (arrived == 0) return;
+  for (const auto& cta : ctas) {
+    for (const Warp& warp : cta->warps) {
+      if ((warp.live & ~warp.cluster_arrived) != 0) return;
+    }
+  }
+  for (const auto& cta : ctas) {
+    for (Warp& warp : cta->warps) warp.cluster_arrived = 0;
+  }
+  arrived = 0;
+  ++generation;
+  ++progress;
+}
+
+void Cluster::lanes_exited(Warp& warp, u32 mask) {
+  warp.cluster_arrived &= ~mask;
+  warp.cluster_owed &= ~mask;
+  settle_cluster_barrier();
+}
+
+bool Cluster::complete_one() {
+  if (!bulk.empty()) {
+    const bool is_random = policy() == Completion::Random;
+    bulk.complete(*this, is_random ? random.below(static_cast<u32>(bulk.size())) : 0);
+    return true;
+  }
+  for (const auto& cta : ctas) {
+    for (std::size_t i = 0; i < cta->copies.size(); ++i) {
+      CopyQueue& queue = cta->copies[i];
+      if (queue.empty()) continue;
+      std::string problem;
+      if (!queue.complete_oldest(*this, problem)) {
+        cta->warps[i].fail(*queue.issuer,
+                           diag::Diagnostic(diag::Kind::EmuMbarrier, {"of a cp.async", problem}));
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Cluster::wake_timed_waits() {
+  if (progress != stuck_progress_) {
+    stuck_progress_ = progress;
+    stuck_rounds_ = 0;
+  }
+  if (++stuck_rounds_ > kStuckRounds) return false;
+  bool woke = false;
+  for (Warp* warp : order) {
+    for (u32 i = 0; i < warp->split_count; ++i) {
+      Split& split = warp->splits[i];
+      if (split.wait.kind == Wait::Kind::Mbarrier && split.wait.may_time_out) {
+        split.timed_out = woke = true;
+      }
+    }
+  }
+  return woke;
+}
+
+bool Cluster::step(u64* counts) {
+  bool ran = false;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Warp& warp = *order[i];
+    if (warp.done()) continue;
+    warp.counts = counts;
+    u32 quantum = kQuantum;
+    if (policy() == Completion::Random) {
+      quantum = 16 + random.below(kQuantum);
+      if (random.below(4) == 0) complete_one();
+    }
+    if (warp.run(quantum)) {
+      ran = true;
+      clock += quantum;
+    }
+    if (warp.fault) {
+      error = std::move(warp.fault);
+      return true;
+    }
+  }
+  return ran;
+}
+
+bool Cluster::unstick() { return complete_one() || wake_timed_waits(); }
+
+Cluster::State Cluster::run(u64 budget, u64* counts) {
+  const u64 end = clock + budget;
+  u32 rounds = 0;
+  while (clock < end) {
+    const bool ran = step(counts);
+    bool is_finished = true;
+    for (const auto& cta : ctas) is_finished = is_finished && cta->done();
+    // A warp that polls with plain loads may wait for a copy: let one complete now and then.
+    if (!error && !is_finished && ((++rounds & 63U) == 0)) complete_one();
+    if (!error && is_finished) {
+      while (!error && complete_one()) {
+        for (Warp* warp : order) {
+          if (warp->fault) error = std::move(warp->fault);
+        }
+      }
+      if (!error) return State::Done;
+    }
+    if (!error && !ran && !unstick()) error = std::make_unique<diag::Diagnostic>(deadlock());
+    for (Warp* warp : order) {
+      if (!error && warp->fault) error = std::move(warp->fault);
+    }
+    if (error) return State::Failed;
+    clock += 1;
+  }
+  return State::Running;
+}
+
+}  // namespace pyptx::emu

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cluster of CTAs: the unit that runs on one OS thread. Holds the deterministic scheduler, the
+// queue of asynchronous operations and the cluster barrier. Nothing in it depends on other
+// clusters, so a grid gives the same bits on any number of threads.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "async/bulk_queue.h"
+#include "cta.h"
+#include "memory.h"
+
+namespace pyptx::emu {
+
+/// SplitMix64: small, seedable, the same everywhere.
+class Random {
+ public:
+  explicit Random(u64 seed) : state_(seed) {}
+  u64 next() {
+    u64 z = (state_ += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+  u32 below(u32 bound) { return static_cast<u32>((next() >> 32) * bound >> 32); }
+
+ private:
+  u64 state_;
+};
+
+struct Cluster {
+  enum class State : u8 { Running, Done, Failed };
+
+  const Program* program = nullptr;
+  const Launch* launch = nullptr;
+  const GlobalMemory* memory = nullptr;
+  u64 index = 0;  // in the grid
+  std::vector<std::unique_ptr<Cta>> ctas;
+  std::vector<Warp*> order;  // the scheduler's
+  Random random{0};
+  BulkQueue bulk;
+  std::size_t last_buffer = 0;
+  /// Counts every event that a waiting warp could be waiting for.
+  u64 progress = 0;
+  u64 clock = 0;    // warp instructions so far
+  u32 arrived = 0;  // threads at the cluster barrier
+  u64 generation = 0;
+  std::unique_ptr<diag::Diagnostic> error;
+
+  /// Runs about `budget` warp instructions.
+  State run(u64 budget, u64* counts);
+
+  bool is_over(Warp& warp, Split& split);
+  void lanes_exited(Warp& warp, u32 mask);
+  void settle_cluster_barrier();
+  Completion policy() const { return launch->options.completion; }
+  /// Whether an operation issued now takes effect at once.
+  bool is_immediate() { return policy() == Completion::Earliest; }
+
+ private:
+  bool step(u64* counts);
+  bool unstick();
+  bool complete_one();
+  bool wake_timed_waits();
+  diag::Diagnostic deadlock();
+
+  u64 stuck_progress_ = ~0ULL;
+  u32 stuck_rounds_ = 0;
+};
+
+/// Builds the CTAs of cluster `index` of the grid.
+std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& launch,
+                                      const GlobalMemory& memory, u64 index);
+
+}  // namespace pyptx::emu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens to a CTA's barriers when lanes leave, and per-thread local memory.
+#include "cta.h"
+
+#include <bit>
+
+#include "cluster.h"
+
+namespace pyptx::emu {
+
+void Cta::settle(NamedBarrier& barrier) {
+  if (barrier.arrived == 0) return;
+  u32 needed = barrier.expected;
+  if (barrier.whole_cta) {
+    needed = 0;
+    for (const Warp& warp : warps) needed += static_cast<u32>(std::popcount(warp.live));
+  }
+  if (barrier.arrived < needed) return;
+  const u64 generation = barrier.generation + 1;
+  barrier = {};
+  barrier.generation = generation;
+  ++cluster->progress;
+}
+
+void Cta::lanes_exited(Warp& warp, u32 mask) {
+  cluster->lanes_exited(warp, mask);
+  ++cluster->progress;
+  if (warp.done()) ++finished_warps;
+  for (NamedBarrier& barrier : barriers) {
+    if (barrier.whole_cta) settle(barrier);
+  }
+}
+
+std::byte* Cta::local_of(u32 warp, u32 lane) {
+  const u32 bytes = cluster->program->local_bytes;
+  if (local.empty()) local.resize(static_cast<std::size_t>(bytes) * kLanes * warps.size());
+  return local.data() + static_cast<std::size_t>(bytes) * (warp * kLanes + lane);
+}
+
+}  // namespace pyptx::emu

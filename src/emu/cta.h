@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One CTA: its warps, shared and local memory, named barriers and mbarriers.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "async/copy_queue.h"
+#include "async/wgmma_queue.h"
+#include "mbarrier.h"
+#include "warp.h"
+
+namespace pyptx::emu {
+
+struct Cluster;
+
+/// A named barrier (PTX ISA, "bar, barrier"). Counts threads; with a count, a whole warp's arrival
+/// counts 32. expected == 0: no one is here and no count is set.
+struct NamedBarrier {
+  u32 arrived = 0;
+  u32 expected = 0;
+  bool whole_cta = false;  // without a count: all threads that have not exited
+  u64 generation = 0;
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  u32 rank = 0;  // in the cluster
+  std::array<u32, 3> position{};
+  std::array<u32, 3> cluster_position{};
+  u32 threads = 0;
+  u32 finished_warps = 0;
+  std::vector<std::byte> shared;  // the reserved part included
+  std::vector<std::byte> local;   // allocated on first use
+  std::unique_ptr<std::byte[]> register_storage;
+  std::vector<Warp> warps;
+  std::array<NamedBarrier, 16> barriers;
+  MbarrierTable mbarriers;
+  std::vector<CopyQueue> copies;      // per warp: cp.async
+  std::vector<WarpgroupQueue> wgmma;  // per warpgroup
+
+  bool done() const { return finished_warps == warps.size(); }
+  void lanes_exited(Warp& warp, u32 mask);
+  /// Completes a barrier whose arrivals suffice.
+  void settle(NamedBarrier& barrier);
+  std::byte* local_of(u32 warp, u32 lane);
+};
+
+}  // namespace pyptx::emu

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ir::Function -> Program. Everything that can be refused is refused here, with the name of the
+// instruction and the reason, before anything runs.
+#include <algorithm>
+#include <string>
+
+#include "lowering.h"
+#include "pyptx/emu/emulator.h"
+#include "select.h"
+#include "sem/control.h"
+
+namespace pyptx::emu {
+namespace {
+
+diag::Diagnostic placed(const ir::Module& module, diag::Diagnostic diagnostic, diag::Loc loc) {
+  diagnostic.loc = loc;
+  diagnostic.place = module.locations.resolve(loc);
+  return diagnostic;
+}
+
+/// Program counter of every label; statements that are no instructions take no space.
+diag::Result<std::vector<u32>> label_targets(const ir::Module& module,
+                                             const ir::Function& function) {
+  std::vector<u32> targets(function.labels.size(), ~0U);
+  u32 pc = 0;
+  for (const ir::Statement& statement : function.body) {
+    if (statement.kind == ir::StatementKind::Instruction) ++pc;
+    if (statement.kind == ir::StatementKind::Label) targets[statement.index] = pc;
+    if (statement.kind == ir::StatementKind::Raw) {
+      return diag::fail(placed(
+          module,
+          diag::Diagnostic(diag::Kind::EmuUnsupported,
+                           {std::string(module.text(static_cast<ir::Symbol>(statement.index))),
+                            "raw text is judged by nobody and runs on hardware only"}),
+          statement.loc != diag::Loc::None ? statement.loc : function.loc));
+    }
+  }
+  return targets;
+}
+
+class Decoder {
+ public:
+  Decoder(Program& program, std::span<const u32> targets)
+      : program_(program),
+        layout_(program, *program.module, *program.function),
+        targets_(targets) {}
+
+  diag::Status run() {
+    for (const ir::Statement& statement : program_.function->body) {
+      if (statement.kind != ir::StatementKind::Instruction) continue;
+      diag::Status status = instruction(statement.index);
+      if (!status) return status;
+    }
+    Inst end;
+    end.run = exit_handler();
+    end.guard = layout_.literal(0, kAllLanes);
+    end.index = program_.code.empty() ? 0 : program_.code.back().index;
+    program_.code.push_back(end);
+    program_.register_bytes = (layout_.register_file_bytes() + 63U) & ~63U;
+    return diag::success();
+  }
+
+ private:
+  diag::Status instruction(u32 index) {
+    const ir::Instruction& source = program_.function->instructions[index];
+    Lowering low(program_, layout_, source, targets_);
+    low.out.index = index;
+    low.out.guard =
+        source.guard ? layout_.register_offset(*source.guard) : layout_.literal(0, kAllLanes);
+    low.out.guard_flip = source.guard_negated ? kAllLanes : 0;
+    const Selector select = selector(source.form().form->sem);
+    Handler handler = nullptr;
+    if (select == nullptr) {
+      low.refuse("the emulator has no semantics for it");
+    } else {
+      handler = select(low);
+      if (handler == nullptr) low.refuse("this combination of types and modifiers cannot run");
+      if (!low.leftover().empty()) {
+        low.refuse("the emulator does not know its modifier '." + std::string(low.leftover()) +
+                   "'");
+      }
+    }
+    if (!low.reason().empty()) {
+      return diag::fail(placed(
+          *program_.module,
+          diag::Diagnostic(diag::Kind::EmuUnsupported, {source.spelling->text, low.reason()}),
+          source.loc));
+    }
+    low.out.run = handler;
+    program_.code.push_back(low.out);
+    return diag::success();
+  }
+
+  Program& program_;
+  Layout layout_;
+  std::span<const u32> targets_;
+};
+
+void read_directives(Program& program) {
+  const auto fill = [](u32(&to)[3], const std::vector<std::int64_t>& values) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      to[i] = i < values.size() ? static_cast<u32>(values[i]) : 1U;
+    }
+  };
+  for (const ir::Directive& directive : program.function->directives) {
+    const std::string_view name = program.module->text(directive.name);
+    if (name == "reqntid") fill(program.required_threads, directive.values);
+    if (name == "reqnctapercluster") fill(program.required_cluster, directive.values);
+    if (name == "maxntid") {
+      u32 threads[3];
+      fill(threads, directive.values);
+      program.maximum_threads = threads[0] * threads[1] * threads[2];
+    }
+  }
+}
+
+}  // namespace
+
+diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Module> module,
+                                                    std::string_view entry) {
+  auto program = std::make_shared<Program>();
+  program->function = module->entry(entry);
+  program->module = std::move(module);
+  if (program->function == nullptr) {
+    return diag::fail(diag::Kind::EmuNoEntry, {std::string(entry)});
+  }
+  auto targets = label_targets(*program->module, *program->function);
+  if (!targets) return targets.failure();
+  read_directives(*program);
+  Decoder decoder(*program, *targets);
+  diag::Status status = decoder.run();
+  if (!status) return status.failure();
+  return std::shared_ptr<const Program>(std::move(program));
+}
+
+std::span<const ParamPlace> params(const Program& program) { return program.parameters; }
+
+}  // namespace pyptx::emu

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state that a cluster starts with: CTAs, warps, literals and special registers.
+#include <algorithm>
+#include <numeric>
+
+#include "cluster.h"
+
+namespace pyptx::emu {
+namespace {
+
+std::array<u32, 3> unflatten(u64 index, const Dim3& dim) {
+  return {static_cast<u32>(index % dim.x), static_cast<u32>(index / dim.x % dim.y),
+          static_cast<u32>(index / dim.x / dim.y)};
+}
+
+u32 axis(const Dim3& dim, u32 component) {
+  return component == 0 ? dim.x : component == 1 ? dim.y : component == 2 ? dim.z : 0;
+}
+
+u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
+  const Cta& cta = *warp.cta;
+  const Cluster& cluster = *cta.cluster;
+  const Launch& launch = *cluster.launch;
+  const u32 component = fixed.component;
+  const u32 thread = warp.id * kLanes + lane;
+  const auto at = [component](const std::array<u32, 3>& v) {
+    return component < 3 ? v[component] : 0U;
+  };
+  const Dim3 clusters{launch.grid.x / launch.cluster.x, launch.grid.y / launch.cluster.y,
+                      launch.grid.z / launch.cluster.z};
+  switch (fixed.special) {
+    case SpecialId::Tid:
+      return at(unflatten(thread, launch.block));
+    case SpecialId::Ntid:
+      return axis(launch.block, component);
+    case SpecialId::Ctaid:
+      return at(cta.position);
+    case SpecialId::Nctaid:
+      return axis(launch.grid, component);
+    case SpecialId::Clusterid:
+      return at(unflatten(cluster.index, clusters));
+    case SpecialId::Nclusterid:
+      return axis(clusters, component);
+    case SpecialId::ClusterCtaid:
+      return at(cta.cluster_position);
+    case SpecialId::ClusterNctaid:
+      return axis(launch.cluster, component);
+    case SpecialId::ClusterCtarank:
+      return cta.rank;
+    case SpecialId::ClusterNctarank:
+      return cluster.ctas.size();
+    case SpecialId::Laneid:
+      return lane;
+    case SpecialId::Warpid:
+      return warp.id;
+    case SpecialId::Nwarpid:
+      return cta.warps.size();
+    case SpecialId::Smid:
+      return cluster.index % 132;
+    case SpecialId::Nsmid:
+      return 132;
+    case SpecialId::LanemaskEq:
+      return 1U << lane;
+    case SpecialId::LanemaskLe:
+      return 0xFFFFFFFFU >> (31 - lane);
+    case SpecialId::LanemaskLt:
+      return (1U << lane) - 1;
+    case SpecialId::LanemaskGe:
+      return 0xFFFFFFFFU << lane;
+    case SpecialId::LanemaskGt:
+      return ~(0xFFFFFFFFU >> (31 - lane));
+    case SpecialId::TotalSmem:
+      return cta.shared.size() - kSharedReserved;
+    case SpecialId::DynamicSmem:
+      return launch.dynamic_shared;
+    case SpecialId::IsExplicitCluster:
+      return cluster.ctas.size() > 1 ? kAllLanes : 0;
+    case SpecialId::SharedBase:
+      return static_cast<u64>(cta.rank) << kRankShift | component;
+    case SpecialId::GlobalBase:
+      return cluster.memory->global_base() + component;
+    case SpecialId::ConstBase:
+      return cluster.memory->const_base() + component;
+    default:
+      return 0;
+  }
+}
+
+void fill_fixed(Warp& warp) {
+  for (const Fixed& fixed : warp.program->fixed) {
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      const u64 value =
+          fixed.what == Fixed::What::Literal ? fixed.bits : special_value(warp, fixed, lane);
+      if (fixed.bytes == 8) {
+        warp.lanes64(fixed.offset)[lane] = value;
+      } else if (fixed.bytes == 4) {
+        warp.lanes32(fixed.offset)[lane] = static_cast<u32>(value);
+      } else if (fixed.bytes == 0) {
+        warp.predicate(fixed.offset) = static_cast<u32>(value);
+        break;
+      }
+    }
+  }
+}
+
+void make_warps(Cta& cta, const Program& program) {
+  const u32 count = (cta.threads + kLanes - 1) / kLanes;
+  const std::size_t bytes = std::max(program.register_bytes, 64U);
+  // Cache-line alignment inside one block; registers start as zero.
+  cta.register_storage = std::make_unique<std::byte[]>(bytes * count + 64);
+  void* start = cta.register_storage.get();
+  std::size_t space = bytes * count + 64;
+  std::align(64, bytes * count, start, space);
+  cta.warps.resize(count);
+  cta.copies.resize(count);
+  cta.wgmma.resize((count + 3) / 4);
+  for (u32 i = 0; i < count; ++i) {
+    Warp& warp = cta.warps[i];
+    warp.program = &program;
+    warp.cta = &cta;
+    warp.id = i;
+    warp.registers = static_cast<std::byte*>(start) + bytes * i;
+    const u32 threads = std::min(cta.threads - i * kLanes, kLanes);
+    warp.lanes = threads == kLanes ? kAllLanes : (1U << threads) - 1;
+    warp.live = warp.lanes;
+    warp.split_count = 1;
+    warp.splits[0].mask = warp.lanes;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& launch,
+                                      const GlobalMemory& memory, u64 index) {
+  auto cluster = std::make_unique<Cluster>();
+  cluster->program = &program;
+  cluster->launch = &launch;
+  cluster->memory = &memory;
+  cluster->index = index;
+  cluster->random = Random(launch.options.seed ^ (index + 1) * 0xD1342543DE82EF95ULL);
+  const Dim3& shape = launch.cluster;
+  const Dim3 clusters{launch.grid.x / shape.x, launch.grid.y / shape.y, launch.grid.z / shape.z};
+  const std::array<u32, 3> at = unflatten(index, clusters);
+  const u32 count = shape.x * shape.y * shape.z;
+  for (u32 rank = 0; rank < count; ++rank) {
+    auto cta = std::make_unique<Cta>();
+    cta->cluster = cluster.get();
+    cta->rank = rank;
+    cta->cluster_position = unflatten(rank, shape);
+    const std::array<u32, 3>& inner = cta->cluster_position;
+    cta->position = {at[0] * shape.x + inner[0], at[1] * shape.y + inner[1],
+                     at[2] * shape.z + inner[2]};
+    cta->threads = launch.block.x * launch.block.y * launch.block.z;
+    // What was there before is undefined: quiet NaNs show in results that use it.
+    cta->shared.assign(kSharedReserved + program.static_shared + launch.dynamic_shared,
+                       std::byte{0xFF});
+    make_warps(*cta, program);
+    cluster->ctas.push_back(std::move(cta));
+  }
+  for (const auto& cta : cluster->ctas) {
+    for (Warp& warp : cta->warps) {
+      fill_fixed(warp);
+      cluster->order.push_back(&warp);
+    }
+  }
+  cluster->bulk.reset(cluster->order.size());
+  if (launch.options.seed != 0) {  // seed 0: the natural order
+    for (std::size_t i = cluster->order.size(); i > 1; --i) {
+      std::swap(cluster->order[i - 1], cluster->order[cluster->random.below(static_cast<u32>(i))]);
+    }
+  }
+  return cluster;
+}
+
+}  // namespace pyptx::emu

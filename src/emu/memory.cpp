@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Address resolution. See memory.h.
+#include "memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "cluster.h"
+
+namespace pyptx::emu {
+namespace {
+
+void initialise(std::vector<std::byte>& storage, const Program& program, Space space) {
+  for (const Place& place : program.variables) {
+    if (place.space != space) continue;
+    const u32 element = isa::info(place.variable->type).bits / 8U;
+    for (std::size_t i = 0; i < place.variable->initializer.size(); ++i) {
+      const i64 value = place.variable->initializer[i];
+      std::memcpy(storage.data() + place.offset + i * element, &value, std::min(element, 8U));
+    }
+  }
+}
+
+std::string_view space_name(Space space) {
+  switch (space) {
+    case Space::Global:
+      return "global";
+    case Space::Shared:
+      return "shared";
+    case Space::SharedCluster:
+      return "shared::cluster";
+    case Space::Local:
+      return "local";
+    case Space::Param:
+      return "param";
+    case Space::Const:
+      return "const";
+    default:
+      return "generic";
+  }
+}
+
+Step out_of_bounds(Warp& warp, const Inst& inst, const AccessRequest& request,
+                   const std::string& note) {
+  diag::Diagnostic diagnostic(
+      diag::Kind::EmuOutOfBounds,
+      {std::string(space_name(request.space)) + " " + std::string(request.what),
+       std::to_string(request.bytes), hex(request.address)});
+  diagnostic.notes.push_back(note);
+  warp.active = 1U << request.lane;
+  return warp.fail(inst, std::move(diagnostic));
+}
+
+Space classify(u64 address) {
+  switch (address & kWindowMask) {
+    case kSharedWindow:
+      return Space::SharedCluster;
+    case kLocalWindow:
+      return Space::Local;
+    case kParamWindow:
+      return Space::Param;
+    default:
+      return Space::Global;
+  }
+}
+
+std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& request) {
+  Cluster& cluster = *warp.cta->cluster;
+  const std::ptrdiff_t found =
+      cluster.memory->find(request.address, request.bytes, cluster.last_buffer);
+  if (found < 0) {
+    out_of_bounds(warp, inst, request, cluster.memory->nearest(request.address));
+    return nullptr;
+  }
+  cluster.last_buffer = static_cast<std::size_t>(found);
+  if (request.is_write && !cluster.memory->buffer(cluster.last_buffer).writable) {
+    warp.active = 1U << request.lane;
+    warp.fail(inst, diag::Diagnostic(diag::Kind::EmuReadOnly,
+                                     {std::string(request.what), hex(request.address)}));
+    return nullptr;
+  }
+  return reinterpret_cast<std::byte*>(request.address);
+}
+
+/// An address of a space of its own: an offset, or the generic address of one.
+bool is_in_window(u64 address, u64 window) {
+  return (address & kWindowMask) == 0 || (address & kWindowMask) == window;
+}
+
+std::byte* resolve_local(Warp& warp, const Inst& inst, const AccessRequest& request) {
+  const u64 offset = request.address & ~kWindowMask;
+  const u32 size = warp.program->local_bytes;
+  if (!is_in_window(request.address, kLocalWindow) || offset + request.bytes > size) {
+    out_of_bounds(warp, inst, request,
+                  "each thread has " + std::to_string(size) + " bytes of local memory");
+    return nullptr;
+  }
+  return warp.cta->local_of(warp.id, request.lane) + offset;
+}
+
+std::byte* resolve_param(Warp& warp, const Inst& inst, const AccessRequest& request) {
+  const u64 offset = request.address & ~kWindowMask;
+  const auto params = warp.cta->cluster->memory->params();
+  if (request.is_write || !is_in_window(request.address, kParamWindow) ||
+      offset + request.bytes > params.size()) {
+    out_of_bounds(
+        warp, inst, request,
+        "the parameter block has " + std::to_string(params.size()) + " bytes and is read-only");
+    return nullptr;
+  }
+  return const_cast<std::byte*>(params.data()) + offset;
+}
+
+}  // namespace
+
+GlobalMemory::GlobalMemory(const Program& program, std::span<const Buffer> buffers,
+                           std::span<const std::byte> params)
+    : const_(program.const_bytes),
+      global_(program.global_bytes),
+      params_(params.begin(), params.end()) {
+  initialise(const_, program, Space::Const);
+  initialise(global_, program, Space::Global);
+  std::vector<Buffer> all(buffers.begin(), buffers.end());
+  if (!const_.empty()) all.push_back({const_base(), const_.size(), false});
+  if (!global_.empty()) all.push_back({global_base(), global_.size(), true});
+  numbers_.resize(all.size());
+  std::iota(numbers_.begin(), numbers_.end(), 0);
+  std::ranges::sort(numbers_, {}, [&](std::size_t i) { return all[i].address; });
+  for (const std::size_t i : numbers_) buffers_.push_back(all[i]);
+}
+
+std::ptrdiff_t GlobalMemory::find(u64 address, u64 bytes, std::size_t hint) const {
+  const auto holds = [&](const Buffer& buffer) {
+    return address >= buffer.address && bytes <= buffer.bytes &&
+           address - buffer.address <= buffer.bytes - bytes;
+  };
+  if (hint < buffers_.size() && holds(buffers_[hint])) return static_cast<std::ptrdiff_t>(hint);
+  const auto after = std::ranges::upper_bound(buffers_, address, {}, &Buffer::address);
+  // Buffers may overlap (two views of one tensor): look back while one could still reach here.
+  for (auto it = after; it != buffers_.begin();) {
+    --it;
+    if (holds(*it)) return it - buffers_.begin();
+  }
+  return -1;
+}
+
+std::string GlobalMemory::nearest(u64 address) const {
+  if (address == 0) return "the address is null";
+  if (buffers_.empty()) return "the launch has no buffers";
+  u64 best = ~0ULL;
+  std::string text;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    const u64 end = buffer.address + buffer.bytes;
+    const u64 distance = address < buffer.address ? buffer.address - address
+                         : address >= end         ? address - end
+                                                  : 0;
+    if (distance >= best) continue;
+    best = distance;
+    const std::string where = address < buffer.address ? " bytes before buffer "
+                              : address >= end         ? " bytes past the end of buffer "
+                                               : " bytes outside, crossing the end of buffer ";
+    text = std::to_string(distance) + where + std::to_string(numbers_[i]) + " (" +
+           hex(buffer.address) + ", " + std::to_string(buffer.bytes) + " bytes)";
+  }
+  return "the nearest: " + text;
+}
+
+Cta* resolve_shared(Warp& warp, const Inst& inst, const AccessRequest& request, u32& offset) {
+  Cluster& cluster = *warp.cta->cluster;
+  const u32 rank = static_cast<u32>(request.address >> kRankShift);
+  const bool is_local_space = request.space == Space::Shared;
+  if (request.address >> 32 != 0 || rank >= cluster.ctas.size() ||
+      (is_local_space && rank != warp.cta->rank)) {
+    out_of_bounds(warp, inst, request,
+                  is_local_space ? "this is not an address of the CTA's own shared memory"
+                                 : "no CTA of the cluster has this address");
+    return nullptr;
+  }
+  Cta& cta = *cluster.ctas[rank];
+  offset = static_cast<u32>(request.address) & kOffsetMask;
+  if (offset < kSharedReserved || offset + request.bytes > cta.shared.size()) {
+    out_of_bounds(warp, inst, request,
+                  offset < kSharedReserved
+                      ? "null: the first kibibyte of shared memory is reserved"
+                      : "the CTA's shared memory ends at " + hex(cta.shared.size()));
+    return nullptr;
+  }
+  if (cta.done() && &cta != warp.cta) {
+    out_of_bounds(warp, inst, request,
+                  "CTA " + std::to_string(rank) + " of the cluster has exited");
+    return nullptr;
+  }
+  return &cta;
+}
+
+std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& original) {
+  AccessRequest request = original;
+  if (request.space == Space::Generic) {
+    request.space = classify(request.address);
+    if (request.space == Space::SharedCluster) request.address &= 0xFFFFFFFFU;
+  }
+  if (request.address % request.align != 0) {
+    warp.active = 1U << request.lane;
+    warp.fail(inst, diag::Diagnostic(diag::Kind::EmuMisaligned,
+                                     {std::string(request.what),
+                                      describe_address(warp, request.space, request.address),
+                                      std::to_string(request.align)}));
+    return nullptr;
+  }
+  switch (request.space) {
+    case Space::Shared:
+    case Space::SharedCluster: {
+      u32 offset = 0;
+      Cta* cta = resolve_shared(warp, inst, request, offset);
+      if (cta == nullptr) return nullptr;
+      if (request.is_write && !cta->mbarriers.empty()) {
+        if (const Mbarrier* hit = cta->mbarriers.overlap(offset, request.bytes)) {
+          warp.active = 1U << request.lane;
+          warp.fail(inst, diag::Diagnostic(diag::Kind::EmuMbarrier,
+                                           {describe_address(warp, Space::Shared, hit->address),
+                                            "a " + std::string(request.what) +
+                                                " overwrites it while it is live"}));
+          return nullptr;
+        }
+      }
+      return cta->shared.data() + offset;
+    }
+    case Space::Local:
+      return resolve_local(warp, inst, request);
+    case Space::Param:
+      return resolve_param(warp, inst, request);
+    default:
+      return resolve_global(warp, inst, request);
+  }
+}
+
+}  // namespace pyptx::emu

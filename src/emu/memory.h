@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From an address to host memory, with every check: state space, bounds, alignment, writability.
+// Global addresses are host addresses inside the launch's buffers.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warp.h"
+
+namespace pyptx::emu {
+
+class GlobalMemory {
+ public:
+  GlobalMemory(const Program& program, std::span<const Buffer> buffers,
+               std::span<const std::byte> params);
+
+  /// The index of the buffer that holds [address, address + bytes), trying `hint` first; -1: none.
+  std::ptrdiff_t find(u64 address, u64 bytes, std::size_t hint) const;
+  const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
+  /// "3 bytes past the end of buffer 1 (0x..., 64 bytes)"
+  std::string nearest(u64 address) const;
+  std::span<const std::byte> params() const { return params_; }
+  u64 const_base() const { return reinterpret_cast<u64>(const_.data()); }
+  u64 global_base() const { return reinterpret_cast<u64>(global_.data()); }
+
+ private:
+  std::vector<Buffer> buffers_;       // by address
+  std::vector<std::size_t> numbers_;  // as the launch gave them
+  std::vector<std::byte> const_;
+  std::vector<std::byte> global_;
+  std::vector<std::byte> params_;
+};
+
+struct AccessRequest {
+  Space space = Space::Generic;
+  u64 address = 0;
+  u64 bytes = 0;
+  u32 align = 1;
+  u32 lane = 0;
+  bool is_write = false;
+  std::string_view what;  // "load", "store", "bulk copy"
+};
+
+/// Host memory of an access, or null with the fault recorded.
+std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& request);
+/// The CTA and offset of a shared::cluster address; null with the fault recorded.
+Cta* resolve_shared(Warp& warp, const Inst& inst, const AccessRequest& request, u32& offset);
+/// Base register plus offset of one lane.
+inline u64 lane_address(Warp& warp, const Inst& inst, u32 lane) {
+  const u64 base = inst.kind2 == 4 ? warp.lanes32(inst.a)[lane] : warp.lanes64(inst.a)[lane];
+  const u64 sum = base + static_cast<u64>(inst.imm);
+  return inst.kind2 == 4 ? sum & 0xFFFFFFFFU : sum;
+}
+/// "0x7f00..." ; shared addresses get the name of their variable.
+std::string describe_address(const Warp& warp, Space space, u64 address);
+std::string hex(u64 value);
+
+}  // namespace pyptx::emu

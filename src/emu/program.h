@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The decoded form of one entry: a flat array of instructions, each with the address of the
+// function that runs it on 32 lanes, and operands as byte offsets into a warp's register file.
+// Literals and the special registers that never change are registers too (filled when a warp
+// starts), so a handler never asks what kind of operand it has. Nothing here changes after decode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/emu/emulator.h"
+#include "pyptx/ir/module.h"
+
+namespace pyptx::emu {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i8 = std::int8_t;
+using i16 = std::int16_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+
+inline constexpr u32 kLanes = 32;
+inline constexpr u32 kAllLanes = 0xFFFFFFFFU;
+
+struct Warp;
+struct Inst;
+
+/// What the warp does after a handler.
+enum class Step : u8 {
+  Next,   // go on behind this instruction
+  Jump,   // the handler set the warp's program counter or its splits
+  Wait,   // stay here: the handler set what the split waits for
+  Yield,  // go on behind it, but let others run first
+  Gone,   // the running split has no lanes left
+  Fault,  // the handler recorded a diagnostic
+};
+
+using Handler = Step (*)(Warp&, const Inst&, u32 mask);
+
+/// State spaces as an access names them.
+enum class Space : u8 { Generic, Global, Shared, SharedCluster, Local, Param, Const };
+
+enum class Round : u8 { Nearest, Zero, Down, Up, NearestAway };
+
+/// One instruction. The meaning of the small fields is private to the selector and the handler of
+/// one family.
+struct Inst {
+  Handler run = nullptr;
+  u32 guard = 0;       // offset of the predicate word
+  u32 guard_flip = 0;  // all ones: @!p
+  u32 d = 0;
+  u32 a = 0;
+  u32 b = 0;
+  u32 c = 0;
+  u32 e = 0;
+  u32 flip = 0;  // XOR of predicate sources
+  i64 imm = 0;
+  u32 target = 0;
+  u32 list = 0;  // first of `list_count` offsets in Program::lists
+  u16 list_count = 0;
+  u8 element_bytes = 0;
+  u8 register_bytes = 0;  // 4, 8 or 16: lanes of the value registers
+  Space space = Space::Generic;
+  Space space2 = Space::Generic;
+  Round round = Round::Nearest;
+  u8 kind = 0;
+  u8 kind2 = 0;
+  bool ftz = false;
+  bool sat = false;
+  bool flag = false;
+  bool flag2 = false;
+  u32 index = 0;  // of the ir::Instruction
+};
+
+enum class SpecialId : u8 {
+  Unknown,
+  Tid,
+  Ntid,
+  Ctaid,
+  Nctaid,
+  Clusterid,
+  Nclusterid,
+  ClusterCtaid,
+  ClusterNctaid,
+  ClusterCtarank,
+  ClusterNctarank,
+  Laneid,
+  Warpid,
+  Nwarpid,
+  Smid,
+  Nsmid,
+  Gridid,
+  LanemaskEq,
+  LanemaskLe,
+  LanemaskLt,
+  LanemaskGe,
+  LanemaskGt,
+  TotalSmem,
+  DynamicSmem,
+  IsExplicitCluster,
+  SharedBase,
+  GlobalBase,
+  ConstBase,
+  // What follows changes while a warp runs.
+  Clock,
+  Clock64,
+  ClockHi,
+  GlobalTimer,
+  GlobalTimerLo,
+  GlobalTimerHi,
+};
+
+/// A register that holds the same bits in every warp, or one that depends on the thread only.
+struct Fixed {
+  enum class What : u8 { Literal, Special };
+  What what = What::Literal;
+  u8 bytes = 4;  // per lane: 4, 8, or 0 for a predicate word
+  SpecialId special{};
+  u32 component = 0;  // of a special register; the byte offset for a base
+  u32 offset = 0;
+  u64 bits = 0;
+};
+
+/// A variable with storage: where it lies in its space.
+struct Place {
+  Space space = Space::Global;
+  u64 offset = 0;
+  u64 bytes = 0;
+  u32 align = 1;
+  const ir::Variable* variable = nullptr;
+  std::string name;
+};
+
+class Program {
+ public:
+  std::shared_ptr<const ir::Module> module;
+  const ir::Function* function = nullptr;
+  std::vector<Inst> code;  // ends with an exit
+  std::vector<u32> lists;
+  std::vector<Fixed> fixed;
+  u32 register_bytes = 0;
+  u32 static_shared = 0;  // bytes after the reserved part
+  u32 dynamic_align = 16;
+  u32 local_bytes = 0;
+  u32 param_bytes = 0;
+  u64 const_bytes = 0;
+  u64 global_bytes = 0;
+  /// CTAs talk through global memory (atomics, strong accesses): they run in order, interleaved.
+  bool is_ordered = false;
+  std::vector<Place> variables;  // shared, local, const and global variables
+  std::vector<ParamPlace> parameters;
+  u32 required_threads[3] = {0, 0, 0};  // .reqntid
+  u32 maximum_threads = 0;              // .maxntid, 0: none
+  u32 required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
+
+  const ir::Instruction& source(const Inst& inst) const {
+    return function->instructions[inst.index];
+  }
+};
+
+/// Shared memory starts with a reserved part, as on sm_90: a null address is never valid, and the
+/// first variable has the alignment that a swizzled tile wants.
+inline constexpr u32 kSharedReserved = 1024;
+/// A shared address is (rank of the CTA in its cluster) << 24 | offset.
+inline constexpr u32 kRankShift = 24;
+inline constexpr u32 kOffsetMask = (1U << kRankShift) - 1;
+/// Generic addresses that are not host memory; above any user-space address.
+inline constexpr u64 kSharedWindow = 0x7E00000000000000ULL;
+inline constexpr u64 kLocalWindow = 0x7C00000000000000ULL;
+inline constexpr u64 kParamWindow = 0x7A00000000000000ULL;
+inline constexpr u64 kWindowMask = 0xFFFFFFFF00000000ULL;
+
+}  // namespace pyptx::emu

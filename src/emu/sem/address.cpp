@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cvta and mapa: between state spaces and generic addresses, and to the shared memory of another
+// CTA of the cluster (PTX ISA, "cvta", "mapa"). Global and const addresses are generic already.
+#include "cluster.h"
+#include "lanes.h"
+#include "select.h"
+
+namespace pyptx::emu {
+namespace {
+
+/// imm: the window; flag: .to; register_bytes: 4 or 8.
+Step cvta(Warp& warp, const Inst& inst, u32 mask) {
+  const u64 window = static_cast<u64>(inst.imm);
+  each_active(mask, [&](u32 i) {
+    const u64 a = inst.kind2 == 4 ? warp.lanes32(inst.a)[i] : warp.lanes64(inst.a)[i];
+    u64 result = a;
+    if (window != 0) {
+      // Parameter addresses live in their window from the start.
+      result =
+          inst.flag && inst.space != Space::Param ? a & ~kWindowMask : (a & ~kWindowMask) | window;
+    }
+    if (inst.register_bytes == 8) {
+      warp.lanes64(inst.d)[i] = result;
+    } else {
+      warp.lanes32(inst.d)[i] = static_cast<u32>(result);
+    }
+  });
+  return Step::Next;
+}
+
+/// The address in CTA `b` that corresponds to `a` in this CTA.
+Step mapa(Warp& warp, const Inst& inst, u32 mask) {
+  const u32 ranks = static_cast<u32>(warp.cta->cluster->ctas.size());
+  Step step = Step::Next;
+  each_active(mask, [&](u32 i) {
+    const u32 rank = warp.lanes32(inst.b)[i];
+    if (rank >= ranks && step == Step::Next) {
+      warp.active = 1U << i;
+      step = warp.fail(
+          inst, diag::Diagnostic(diag::Kind::EmuOperandValue,
+                                 {warp.program->source(inst).spelling->text,
+                                  "CTA " + std::to_string(rank) + " is outside the cluster of " +
+                                      std::to_string(ranks)}));
+      return;
+    }
+    const u64 a = inst.kind2 == 4 ? warp.lanes32(inst.a)[i] : warp.lanes64(inst.a)[i];
+    const u64 mapped = (a & (kWindowMask | kOffsetMask)) | static_cast<u64>(rank) << kRankShift;
+    if (inst.register_bytes == 8) {
+      warp.lanes64(inst.d)[i] = mapped;
+    } else {
+      warp.lanes32(inst.d)[i] = static_cast<u32>(mapped);
+    }
+  });
+  return step;
+}
+
+}  // namespace
+
+Handler select_cvta(Lowering& low) {
+  Inst& out = low.out;
+  out.flag = low.take("to");
+  out.space = take_space(low);
+  const Ty type = low.take_type();
+  switch (out.space) {
+    case Space::Shared:
+    case Space::SharedCluster:
+      out.imm = static_cast<i64>(kSharedWindow);
+      break;
+    case Space::Local:
+      out.imm = static_cast<i64>(kLocalWindow);
+      break;
+    case Space::Param:
+      out.imm = static_cast<i64>(kParamWindow);
+      break;
+    default:
+      break;
+  }
+  out.d = low.dest(0, type);
+  out.register_bytes = static_cast<u8>(bytes_of(type));
+  u8 bytes = 0;
+  out.a = low.source_any(low.operand(1), type, bytes);
+  out.kind2 =
+      low.operand(1).kind == ir::OperandKind::Symbol ? static_cast<u8>(bytes_of(type)) : bytes;
+  return &cvta;
+}
+
+Handler select_mapa(Lowering& low) {
+  Inst& out = low.out;
+  take_space(low);
+  const Ty type = low.take_type();
+  out.d = low.dest(0, type);
+  out.register_bytes = static_cast<u8>(bytes_of(type));
+  out.kind2 = out.register_bytes;
+  out.a = low.source(1, type);
+  out.b = low.source(2, Ty::U32);
+  return &mapa;
+}
+
+}  // namespace pyptx::emu

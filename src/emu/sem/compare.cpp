@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// setp and selp (PTX ISA, "Comparison and Selection Instructions").
+#include <cmath>
+#include <cstring>
+
+#include "lanes.h"
+#include "numerics/half.h"
+#include "select.h"
+
+namespace pyptx::emu {
+namespace {
+
+enum class Cmp : u8 { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
+enum class Combine : u8 { None, And, Or, Xor };
+
+/// Every comparison with a NaN is false but !=, so `a <= b || a > b` says that neither is one.
+template <Cmp kCmp, typename T>
+bool holds(T a, T b) {
+  switch (kCmp) {
+    case Cmp::Eq:
+      return a == b;
+    case Cmp::Ne:
+      return a < b || a > b;
+    case Cmp::Lt:
+      return a < b;
+    case Cmp::Le:
+      return a <= b;
+    case Cmp::Gt:
+      return a > b;
+    case Cmp::Ge:
+      return a >= b;
+    case Cmp::Equ:
+      return !(a < b || a > b);
+    case Cmp::Neu:
+      return a != b;
+    case Cmp::Ltu:
+      return !(a >= b);
+    case Cmp::Leu:
+      return !(a > b);
+    case Cmp::Gtu:
+      return !(a <= b);
+    case Cmp::Geu:
+      return !(a < b);
+    case Cmp::Num:
+      return a <= b || a > b;
+    case Cmp::Nan:
+      return !(a <= b || a > b);
+  }
+  return false;
+}
+
+/// 32 bytes of 0 or 1 as a word of bits.
+u32 pack(const u8 (&flags)[kLanes]) {
+  u32 bits = 0;
+  for (u32 i = 0; i < 4; ++i) {
+    u64 eight = 0;
+    std::memcpy(&eight, flags + 8 * i, 8);
+    bits |= static_cast<u32>((eight * 0x0102040810204080ULL) >> 56) << (8 * i);
+  }
+  return bits;
+}
+
+/// Writes p (and q, its complement) from `value`, after BoolOp with c.
+Step write(Warp& warp, const Inst& inst, u32 mask, u32 value) {
+  const u32 c = inst.kind2 != 0 ? warp.predicate(inst.c) ^ inst.flip : 0;
+  const auto combine = [&](u32 v) {
+    switch (static_cast<Combine>(inst.kind2)) {
+      case Combine::And:
+        return v & c;
+      case Combine::Or:
+        return v | c;
+      case Combine::Xor:
+        return v ^ c;
+      default:
+        return v;
+    }
+  };
+  u32& p = warp.predicate(inst.d);
+  const u32 old_q = inst.flag ? warp.predicate(inst.e) : 0;
+  p = (p & ~mask) | (combine(value) & mask);
+  if (inst.flag) warp.predicate(inst.e) = (old_q & ~mask) | (combine(~value) & mask);
+  return Step::Next;
+}
+
+template <Cmp kCmp, typename T>
+Step compare(Warp& warp, const Inst& inst, u32 mask) {
+  const Raw<T>* a = lanes_of<T>(warp, inst.a);
+  const Raw<T>* b = lanes_of<T>(warp, inst.b);
+  u8 flags[kLanes];
+  PYPTX_EACH_LANE flags[i] = holds<kCmp>(from_raw<T>(a[i]), from_raw<T>(b[i])) ? 1 : 0;
+  return write(warp, inst, mask, pack(flags));
+}
+
+template <typename T>
+Handler by_operator(Cmp cmp) {
+  switch (cmp) {
+    case Cmp::Eq:
+      return &compare<Cmp::Eq, T>;
+    case Cmp::Ne:
+      return &compare<Cmp::Ne, T>;
+    case Cmp::Lt:
+      return &compare<Cmp::Lt, T>;
+    case Cmp::Le:
+      return &compare<Cmp::Le, T>;
+    case Cmp::Gt:
+      return &compare<Cmp::Gt, T>;
+    case Cmp::Ge:
+      return &compare<Cmp::Ge, T>;
+    default:
+      break;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (cmp) {
+      case Cmp::Equ:
+        return &compare<Cmp::Equ, T>;
+      case Cmp::Neu:
+        return &compare<Cmp::Neu, T>;
+      case Cmp::Ltu:
+        return &compare<Cmp::Ltu, T>;
+      case Cmp::Leu:
+        return &compare<Cmp::Leu, T>;
+      case Cmp::Gtu:
+        return &compare<Cmp::Gtu, T>;
+      case Cmp::Geu:
+        return &compare<Cmp::Geu, T>;
+      case Cmp::Num:
+        return &compare<Cmp::Num, T>;
+      case Cmp::Nan:
+        return &compare<Cmp::Nan, T>;
+      default:
+        break;
+    }
+  }
+  return nullptr;
+}
+
+bool holds_at_run_time(Cmp cmp, double a, double b) {
+  switch (cmp) {
+    case Cmp::Eq:
+      return holds<Cmp::Eq>(a, b);
+    case Cmp::Ne:
+      return holds<Cmp::Ne>(a, b);
+    case Cmp::Lt:
+      return holds<Cmp::Lt>(a, b);
+    case Cmp::Le:
+      return holds<Cmp::Le>(a, b);
+    case Cmp::Gt:
+      return holds<Cmp::Gt>(a, b);
+    case Cmp::Ge:
+      return holds<Cmp::Ge>(a, b);
+    case Cmp::Equ:
+      return holds<Cmp::Equ>(a, b);
+    case Cmp::Neu:
+      return holds<Cmp::Neu>(a, b);
+    case Cmp::Ltu:
+      return holds<Cmp::Ltu>(a, b);
+    case Cmp::Leu:
+      return holds<Cmp::Leu>(a, b);
+    case Cmp::Gtu:
+      return holds<Cmp::Gtu>(a, b);
+    case Cmp::Geu:
+      return holds<Cmp::Geu>(a, b);
+    case Cmp::Num:
+      return holds<Cmp::Num>(a, b);
+    case Cmp::Nan:
+      return holds<Cmp::Nan>(a, b);
+  }
+  return false;
+}
+
+/// f16, bf16, and f32 with .ftz: element_bytes is the width, register_bytes 1 for bf16.
+u32 compare_half(Warp& warp, const Inst& inst, u32 shift) {
+  u32 value = 0;
+  for (u32 i = 0; i < kLanes; ++i) {
+    const auto in = [&](u32 offset) {
+      const u32 raw = warp.lanes32(offset)[i] >> shift;
+      if (inst.element_bytes == 4) {
+        const float f = std::bit_cast<float>(raw);
+        return static_cast<double>(std::fabs(f) < 0x1p-126F ? 0.0F : f);
+      }
+      const u16 bits = static_cast<u16>(raw);
+      if (inst.register_bytes == 1) return BFloat{bits}.value();
+      return inst.ftz ? flush(Half{bits}).value() : Half{bits}.value();
+    };
+    if (holds_at_run_time(static_cast<Cmp>(inst.kind), in(inst.a), in(inst.b))) value |= 1U << i;
+  }
+  return value;
+}
+
+Step compare_narrow(Warp& warp, const Inst& inst, u32 mask) {
+  return write(warp, inst, mask, compare_half(warp, inst, 0));
+}
+
+/// f16x2, bf16x2: p from the low halves, q from the high halves.
+Step compare_pairs(Warp& warp, const Inst& inst, u32 mask) {
+  const u32 low = compare_half(warp, inst, 0);
+  const u32 high = compare_half(warp, inst, 16);
+  Inst one = inst;
+  one.flag = false;
+  write(warp, one, mask, low);
+  one.d = inst.e;
+  return inst.flag ? write(warp, one, mask, high) : Step::Next;
+}
+
+std::optional<Cmp> take_compare(Lowering& low, bool is_unsigned) {
+  constexpr std::string_view kNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                                         "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (low.take(kNames[i])) return static_cast<Cmp>(i);
+  }
+  if (!is_unsigned) return std::nullopt;
+  if (low.take("lo")) return Cmp::Lt;
+  if (low.take("ls")) return Cmp::Le;
+  if (low.take("hi")) return Cmp::Gt;
+  return low.take("hs") ? std::optional(Cmp::Ge) : std::nullopt;
+}
+
+Handler by_type(Lowering& low, Ty type, Cmp cmp) {
+  Inst& out = low.out;
+  out.kind = static_cast<u8>(cmp);
+  out.ftz = low.take("ftz");
+  out.element_bytes = 2;
+  switch (type) {
+    case Ty::B16:
+    case Ty::U16:
+      return by_operator<u16>(cmp);
+    case Ty::B32:
+    case Ty::U32:
+      return by_operator<u32>(cmp);
+    case Ty::B64:
+    case Ty::U64:
+      return by_operator<u64>(cmp);
+    case Ty::S16:
+      return by_operator<i16>(cmp);
+    case Ty::S32:
+      return by_operator<i32>(cmp);
+    case Ty::S64:
+      return by_operator<i64>(cmp);
+    case Ty::F64:
+      return by_operator<double>(cmp);
+    case Ty::F32:
+      if (!out.ftz) return by_operator<float>(cmp);
+      out.element_bytes = 4;
+      return &compare_narrow;
+    case Ty::BF16:
+      out.register_bytes = 1;
+      return &compare_narrow;
+    case Ty::F16:
+      return &compare_narrow;
+    case Ty::BF16x2:
+      out.register_bytes = 1;
+      return &compare_pairs;
+    case Ty::F16x2:
+      return &compare_pairs;
+    default:
+      return nullptr;
+  }
+}
+
+template <typename T>
+Step choose(Warp& warp, const Inst& inst, u32 mask) {
+  T* d = reinterpret_cast<T*>(warp.registers + inst.d);
+  const T* a = reinterpret_cast<const T*>(warp.registers + inst.a);
+  const T* b = reinterpret_cast<const T*>(warp.registers + inst.b);
+  const u32 c = warp.predicate(inst.c) ^ inst.flip;
+  PYPTX_EACH_LANE {
+    const T value = ((c >> i) & 1U) != 0 ? a[i] : b[i];
+    d[i] = ((mask >> i) & 1U) != 0 ? value : d[i];
+  }
+  return Step::Next;
+}
+
+}  // namespace
+
+Handler select_setp(Lowering& low) {
+  Inst& out = low.out;
+  const Ty type = low.take_type();
+  const std::optional<Cmp> cmp = take_compare(low, info(type).kind == 'u');
+  const std::string_view combine = low.take_any({"and", "or", "xor"});
+  out.kind2 = static_cast<u8>(combine == "and"   ? Combine::And
+                              : combine == "or"  ? Combine::Or
+                              : combine == "xor" ? Combine::Xor
+                                                 : Combine::None);
+  const ir::Operand& p = low.operand(0);
+  if (p.kind == ir::OperandKind::Pipe) {
+    const auto parts = low.children(p);
+    out.d = low.predicate_dest(parts[0]);
+    out.e = low.predicate_dest(parts[1]);
+    out.flag = true;
+  } else {
+    out.d = low.predicate_dest(p);
+  }
+  out.a = low.source(1, type);
+  out.b = low.source(2, type);
+  if (out.kind2 != 0) {
+    bool negated = false;
+    out.c = low.predicate(low.operand(3), negated);
+    out.flip = negated ? kAllLanes : 0;
+  }
+  return cmp ? by_type(low, type, *cmp) : nullptr;
+}
+
+Handler select_selp(Lowering& low) {
+  const Ty type = low.take_type();
+  bool negated = false;
+  low.out.d = low.dest(0, type);
+  low.out.a = low.source(1, type);
+  low.out.b = low.source(2, type);
+  low.out.c = low.predicate(low.operand(3), negated);
+  low.out.flip = negated ? kAllLanes : 0;
+  return lane_bytes(info(type).bits) == 8 ? &choose<u64> : &choose<u32>;
+}
+
+}  // namespace pyptx::emu

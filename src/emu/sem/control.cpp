@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bra, ret, exit, trap, nanosleep, setmaxnreg, griddepcontrol, fences and prefetches (PTX ISA,
+// "Control Flow Instructions", "Miscellaneous Instructions", "membar, fence"). Memory operations
+// take effect in the order of execution, so a fence has nothing left to order here.
+#include "sem/control.h"
+
+#include "cluster.h"
+#include "lanes.h"
+#include "select.h"
+
+namespace pyptx::emu {
+namespace {
+
+Step jump(Warp& warp, const Inst& inst, u32 mask) { return warp.branch(mask, inst.target); }
+Step leave(Warp& warp, const Inst&, u32 mask) { return warp.exit_lanes(mask); }
+Step nothing(Warp&, const Inst&, u32) { return Step::Next; }
+Step pause(Warp&, const Inst&, u32) { return Step::Yield; }
+
+Step trap(Warp& warp, const Inst& inst, u32 mask) {
+  warp.active = mask;
+  return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuTrap, {}));
+}
+
+Step set_registers(Warp& warp, const Inst& inst, u32 mask) {
+  return warp.converge(inst, warp.live, mask);
+}
+
+}  // namespace
+
+Handler exit_handler() { return &leave; }
+
+Handler select_bra(Lowering& low) {
+  low.take("uni");
+  low.out.target = low.label(low.operand(0));
+  if (low.out.target == ~0U) return low.refuse("its label is not in this function");
+  return &jump;
+}
+
+Handler select_ret(Lowering& low) {
+  low.take("uni");
+  return &leave;
+}
+Handler select_exit(Lowering&) { return &leave; }
+Handler select_trap(Lowering&) { return &trap; }
+
+Handler select_nanosleep(Lowering& low) {
+  low.take_type();
+  return &pause;
+}
+
+Handler select_setmaxnreg(Lowering& low) {
+  low.ignore({"inc", "dec", "sync", "aligned"});
+  low.take_type();
+  const std::optional<i64> count = low.literal(low.operand(0));
+  if (!count || *count < 24 || *count > 256 || *count % 8 != 0) {
+    return low.refuse("the register count must be a multiple of 8 within 24 and 256");
+  }
+  return &set_registers;
+}
+
+Handler select_griddepcontrol(Lowering& low) {
+  low.take_any({"launch_dependents", "wait"});
+  return &nothing;
+}
+
+Handler select_fence(Lowering& low) {
+  low.ignore({"acq_rel", "sc", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl",
+              "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  low.ignore({"proxy", "async", "alias", "proxy::alias", "mbarrier_init", "op_restrict",
+              "async::generic", "tensormap::generic", "global", "shared::cta", "shared::cluster",
+              "shared", "async.global", "async.shared::cta", "async.shared::cluster"});
+  low.ignore_prefix("proxy");
+  low.ignore_prefix("sync_restrict");
+  return &nothing;
+}
+
+Handler select_prefetch(Lowering& low) {
+  low.ignore({"tensormap", "param", "const", "global", "local", "L1", "L2"});
+  low.ignore_prefix("L2::");
+  return &nothing;
+}
+
+}  // namespace pyptx::emu

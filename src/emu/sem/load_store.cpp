@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ld and st (PTX ISA, "Data Movement and Conversion Instructions: ld, st"): every space, vectors,
+// registers wider than the type. Cache operators and eviction hints change nothing here; the order
+// of strong accesses is the order of execution.
+#include <cstring>
+
+#include "cluster.h"
+#include "lanes.h"
+#include "select.h"
+
+namespace pyptx::emu {
+namespace {
+
+/// The whole warp is the common case, and a loop of known length.
+template <typename F>
+inline void each_lane(u32 mask, F&& body) {
+  if (mask == kAllLanes) {
+    for (u32 i = 0; i < kLanes; ++i) body(i);
+  } else {
+    each_active(mask, body);
+  }
+}
+
+/// The common case: 32-bit addresses, all of them in this CTA's own shared memory, in bounds,
+/// aligned and away from live mbarriers. False where one is not: `resolve` says which and why.
+bool locate_shared(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_write,
+                   std::byte* (&at)[kLanes]) {
+  Cta& cta = *warp.cta;
+  if (cta.shared.size() < kSharedReserved + bytes) return false;
+  const u32 last = static_cast<u32>(cta.shared.size()) - kSharedReserved - bytes;
+  const u32 shift = static_cast<u32>(inst.imm) - (cta.rank << kRankShift) - kSharedReserved;
+  const u32* a = warp.lanes32(inst.a);
+  u32 offsets[kLanes] = {};
+  each_lane(mask, [&](u32 i) { offsets[i] = a[i] + shift; });
+  u32 bad = 0;
+  PYPTX_EACH_LANE { bad |= (offsets[i] > last ? 1U : 0U) | (offsets[i] & (bytes - 1)); }
+  if (bad != 0) return false;
+  std::byte* shared = cta.shared.data() + kSharedReserved;
+  for (u32 i = 0; i < kLanes; ++i) at[i] = shared + offsets[i];
+  if (!is_write || cta.mbarriers.empty()) return true;
+  each_active(mask, [&](u32 i) {
+    if (cta.mbarriers.overlap(kSharedReserved + offsets[i], bytes) != nullptr) bad = 1;
+  });
+  return bad == 0;
+}
+
+/// Host addresses of the active lanes; false with the fault recorded.
+bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&at)[kLanes]) {
+  const u32 bytes = inst.element_bytes * (inst.list_count == 0 ? 1U : inst.list_count);
+  if (inst.space == Space::Shared && inst.kind2 == 4 &&
+      locate_shared(warp, inst, mask, bytes, is_write, at)) {
+    return true;
+  }
+  bool ok = true;
+  each_active(mask, [&](u32 i) {
+    if (!ok) return;
+    AccessRequest request;
+    request.space = inst.space;
+    request.address = lane_address(warp, inst, i);
+    if (inst.space == Space::Shared || inst.space == Space::SharedCluster) {
+      // A 64-bit register may hold a shared address; a generic one is refused by its high half.
+      if (inst.kind2 == 4) request.address &= 0xFFFFFFFFU;
+    }
+    request.bytes = bytes;
+    request.align = bytes;
+    request.lane = i;
+    request.is_write = is_write;
+    request.what = is_write ? "store" : "load";
+    at[i] = resolve(warp, inst, request);
+    ok = at[i] != nullptr;
+  });
+  return ok;
+}
+
+/// Whether lane i of the whole warp names the address `a[0] + i * bytes`.
+template <typename A>
+bool is_row(const A* a, u32 bytes) {
+  const A first = a[0];
+  A differs = 0;
+  PYPTX_EACH_LANE { differs |= a[i] ^ (first + static_cast<A>(i) * bytes); }
+  return differs == 0;
+}
+
+/// Where a whole warp's row of adjacent elements lies in host memory; null when the lanes are not
+/// one, or anything about it is wrong: lane by lane then.
+std::byte* locate_row(Warp& warp, const Inst& inst, u32 mask, bool is_write) {
+  if (mask != kAllLanes) return nullptr;
+  const u32 element = inst.element_bytes;
+  const u64 bytes = u64{element} * kLanes;
+  Cta& cta = *warp.cta;
+  if (inst.space == Space::Shared && inst.kind2 == 4) {
+    if (!is_row(warp.lanes32(inst.a), element)) return nullptr;
+    const u64 offset = lane_address(warp, inst, 0) - (cta.rank << kRankShift);
+    if (offset < kSharedReserved || offset % element != 0 || offset >= cta.shared.size() ||
+        cta.shared.size() - offset < bytes) {
+      return nullptr;
+    }
+    if (is_write && cta.mbarriers.overlap(static_cast<u32>(offset), bytes) != nullptr) {
+      return nullptr;
+    }
+    return cta.shared.data() + offset;
+  }
+  if (inst.space == Space::Global && inst.kind2 == 8) {
+    if (!is_row(warp.lanes64(inst.a), element)) return nullptr;
+    const u64 address = lane_address(warp, inst, 0);
+    Cluster& cluster = *cta.cluster;
+    const std::ptrdiff_t found = cluster.memory->find(address, bytes, cluster.last_buffer);
+    if (found < 0 || address % element != 0) return nullptr;
+    const std::size_t number = static_cast<std::size_t>(found);
+    if (is_write && !cluster.memory->buffer(number).writable) return nullptr;
+    cluster.last_buffer = number;
+    return reinterpret_cast<std::byte*>(address);
+  }
+  return nullptr;
+}
+
+template <typename T, typename R>
+R extended(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return static_cast<R>(value);
+}
+
+/// T: the memory type, R: the lane. A signed T is sign-extended to the lane.
+template <typename T, typename R>
+Step load_one(Warp& warp, const Inst& inst, u32 mask) {
+  if constexpr (sizeof(T) == sizeof(R)) {
+    if (const std::byte* row = locate_row(warp, inst, mask, false)) {
+      std::memcpy(warp.registers + inst.d, row, sizeof(T) * kLanes);
+      return Step::Next;
+    }
+  }
+  std::byte* at[kLanes];
+  if (!locate(warp, inst, mask, false, at)) return Step::Fault;
+  R* d = reinterpret_cast<R*>(warp.registers + inst.d);
+  each_lane(mask, [&](u32 i) { d[i] = extended<T, R>(at[i]); });
+  return Step::Next;
+}
+
+template <typename T, typename R>
+Step store_one(Warp& warp, const Inst& inst, u32 mask) {
+  if constexpr (sizeof(T) == sizeof(R)) {
+    if (std::byte* row = locate_row(warp, inst, mask, true)) {
+      std::memcpy(row, warp.registers + inst.b, sizeof(T) * kLanes);
+      return Step::Next;
+    }
+  }
+  std::byte* at[kLanes];
+  if (!locate(warp, inst, mask, true, at)) return Step::Fault;
+  const R* b = reinterpret_cast<const R*>(warp.registers + inst.b);
+  each_lane(mask, [&](u32 i) {
+    const T value = static_cast<T>(b[i]);
+    std::memcpy(at[i], &value, sizeof(T));
+  });
+  return Step::Next;
+}
+
+template <typename T, typename R>
+Step load_vector(Warp& warp, const Inst& inst, u32 mask) {
+  std::byte* at[kLanes];
+  if (!locate(warp, inst, mask, false, at)) return Step::Fault;
+  const u32* list = warp.program->lists.data() + inst.list;
+  for (u32 k = 0; k < inst.list_count; ++k) {
+    R* d = reinterpret_cast<R*>(warp.registers + list[k]);
+    each_lane(mask, [&](u32 i) { d[i] = extended<T, R>(at[i] + k * sizeof(T)); });
+  }
+  return Step::Next;
+}
+
+template <typename T, typename R>
+Step store_vector(Warp& warp, const Inst& inst, u32 mask) {
+  std::byte* at[kLanes];
+  if (!locate(warp, inst, mask, true, at)) return Step::Fault;
+  const u32* list = warp.program->lists.data() + inst.list;
+  for (u32 k = 0; k < inst.list_count; ++k) {
+    const R* b = reinterpret_cast<const R*>(warp.registers + list[k]);
+    each_lane(mask, [&](u32 i) {
+      const T value = static_cast<T>(b[i]);
+      std::memcpy(at[i] + k * sizeof(T), &value, sizeof(T));
+    });
+  }
+  return Step::Next;
+}
+
+/// b128: two planes of 64-bit lanes.
+Step load128(Warp& warp, const Inst& inst, u32 mask) {
+  std::byte* at[kLanes];
+  if (!locate(warp, inst, mask, false, at)) return Step::Fault;
+  each_active(mask, [&](u32 i) {
+    std::memcpy(&warp.lanes64(inst.d)[i], at[i], 8);
+    std::memcpy(&warp.lanes64(inst.d)[i + kLanes], at[i] + 8, 8);
+  });
+  return Step::Next;
+}
+
+Step store128(Warp& warp, const Inst& inst, u32 mask) {
+  std::byte* at[kLanes];
+  if (!locate(warp, inst, mask, true, at)) return Step::Fault;
+  each_active(mask, [&](u32 i) {
+    std::memcpy(at[i], &warp.lanes64(inst.b)[i], 8);
+    std::memcpy(at[i] + 8, &warp.lanes64(inst.b)[i + kLanes], 8);
+  });
+  return Step::Next;
+}
+
+template <typename T, typename R>
+Handler of(bool is_load, bool is_vector) {
+  if (is_load) return is_vector ? &load_vector<T, R> : &load_one<T, R>;
+  return is_vector ? &store_vector<T, R> : &store_one<T, R>;
+}
+
+template <typename T>
+Handler by_lane(u32 lane_size, bool is_load, bool is_vector) {
+  if (lane_size == 8) return of<T, u64>(is_load, is_vector);
+  if constexpr (sizeof(T) <= 4) {
+    if (lane_size == 4) return of<T, u32>(is_load, is_vector);
+  }
+  return nullptr;
+}
+
+Handler by_memory_type(Ty type, u32 lane_size, bool is_load, bool is_vector) {
+  const bool sign = is_signed(type);
+  switch (bytes_of(type)) {
+    case 1:
+      return sign ? by_lane<i8>(lane_size, is_load, is_vector)
+                  : by_lane<u8>(lane_size, is_load, is_vector);
+    case 2:
+      return sign ? by_lane<i16>(lane_size, is_load, is_vector)
+                  : by_lane<u16>(lane_size, is_load, is_vector);
+    case 4:
+      return sign ? by_lane<i32>(lane_size, is_load, is_vector)
+                  : by_lane<u32>(lane_size, is_load, is_vector);
+    case 8:
+      return by_lane<u64>(lane_size, is_load, is_vector);
+    case 16:
+      return is_vector ? nullptr : is_load ? &load128 : &store128;
+    default:
+      return nullptr;
+  }
+}
+
+void ignore_hints(Lowering& low) {
+  low.ignore({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "unified"});
+  low.ignore({"cta", "cluster", "gpu", "sys", "mmio"});
+  low.ignore_prefix("L1::");
+  low.ignore_prefix("L2::");
+}
+
+Handler access(Lowering& low, bool is_load) {
+  Inst& out = low.out;
+  const Ty type = low.take_type();
+  const Space space = take_space(low);
+  const bool is_strong =
+      !low.take_any({"volatile", "relaxed", "acquire", "release"}).empty() || low.has("mmio");
+  if (is_strong && (space == Space::Global || space == Space::Generic) && !low.has("cta") &&
+      !low.has("cluster")) {
+    low.program().is_ordered = true;
+  }
+  const std::string_view vector = low.take_any({"v2", "v4", "v8"});
+  ignore_hints(low);
+  set_address(low, low.address(low.operand(is_load ? 1 : 0)), space);
+  const ir::Operand& value = low.operand(is_load ? 0 : 1);
+  out.element_bytes = static_cast<u8>(bytes_of(type));
+  u8 lane_size = static_cast<u8>(lane_bytes(info(type).bits));
+  const auto place = [&](const ir::Operand& one) {
+    if (one.kind == ir::OperandKind::Register) {
+      u8 bytes = 0;
+      const u32 offset = low.source_any(one, type, bytes);
+      lane_size = bytes;
+      return offset;
+    }
+    return is_load ? low.dest(one, type) : low.source(one, type);
+  };
+  if (!vector.empty()) {
+    std::vector<u32> list;
+    for (const ir::Operand& one : low.children(value)) list.push_back(place(one));
+    low.set_list(list);
+  } else {
+    (is_load ? out.d : out.b) = place(value);
+  }
+  return by_memory_type(type, lane_size, is_load, !vector.empty());
+}
+
+}  // namespace
+
+Handler select_ld(Lowering& low) { return access(low, true); }
+Handler select_st(Lowering& low) { return access(low, false); }
+
+}  // namespace pyptx::emu

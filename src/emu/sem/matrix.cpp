@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ldmatrix and stmatrix of 8x8 matrices of 16-bit elements (PTX ISA, "Warp Level Matrix
+// Instructions: ldmatrix, stmatrix"). Lane 8m + r gives the address of row r of matrix m; lane l
+// holds elements 2*(l%4) and 2*(l%4)+1 of row l/4, transposed: of column l/4.
+#include <cstring>
+
+#include "cluster.h"
+#include "lanes.h"
+#include "select.h"
+
+namespace pyptx::emu {
+namespace {
+
+bool rows(Warp& warp, const Inst& inst, bool is_write, std::byte* (&at)[kLanes]) {
+  for (u32 lane = 0; lane < inst.list_count * 8U; ++lane) {
+    AccessRequest request{inst.space, lane_address(warp, inst, lane),    16, 16, lane,
+                          is_write,   is_write ? "stmatrix" : "ldmatrix"};
+    if (request.space == Space::Generic && (request.address & kWindowMask) != kSharedWindow) {
+      request.space = Space::Shared;  // refused there: only shared memory holds matrices
+    }
+    at[lane] = resolve(warp, inst, request);
+    if (at[lane] == nullptr) return false;
+  }
+  return true;
+}
+
+Step load(Warp& warp, const Inst& inst, u32 mask) {
+  const Step step = warp.converge(inst, warp.live, mask);
+  if (step != Step::Next) return step;
+  std::byte* at[kLanes];
+  if (!rows(warp, inst, false, at)) return Step::Fault;
+  const u32* list = warp.program->lists.data() + inst.list;
+  u32 result[4][kLanes];
+  for (u32 m = 0; m < inst.list_count; ++m) {
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      const u32 major = lane / 4;
+      const u32 minor = 2 * (lane % 4);
+      u16 pair[2];
+      for (u32 e = 0; e < 2; ++e) {
+        const u32 row = inst.flag ? minor + e : major;
+        const u32 column = inst.flag ? major : minor + e;
+        std::memcpy(&pair[e], at[8 * m + row] + 2 * column, 2);
+      }
+      result[m][lane] = pair[0] | static_cast<u32>(pair[1]) << 16;
+    }
+  }
+  for (u32 m = 0; m < inst.list_count; ++m) {
+    each_active(mask, [&](u32 lane) { warp.lanes32(list[m])[lane] = result[m][lane]; });
+  }
+  return Step::Next;
+}
+
+Step store(Warp& warp, const Inst& inst, u32 mask) {
+  const Step step = warp.converge(inst, warp.live, mask);
+  if (step != Step::Next) return step;
+  std::byte* at[kLanes];
+  if (!rows(warp, inst, true, at)) return Step::Fault;
+  const u32* list = warp.program->lists.data() + inst.list;
+  for (u32 m = 0; m < inst.list_count; ++m) {
+    each_active(mask, [&](u32 lane) {
+      const u32 value = warp.lanes32(list[m])[lane];
+      for (u32 e = 0; e < 2; ++e) {
+        const u16 half = static_cast<u16>(value >> (16 * e));
+        const u32 row = inst.flag ? 2 * (lane % 4) + e : lane / 4;
+        const u32 column = inst.flag ? lane / 4 : 2 * (lane % 4) + e;
+        std::memcpy(at[8 * m + row] + 2 * column, &half, 2);
+      }
+    });
+  }
+  return Step::Next;
+}
+
+Handler choose(Lowering& low, bool is_load) {
+  low.ignore({"sync", "aligned"});
+  if (!low.take("m8n8")) return low.refuse("only .m8n8 can run");
+  const std::string_view num = low.take_any({"x1", "x2", "x4"});
+  low.out.flag = low.take("trans");
+  const Space space = take_space(low);
+  if (low.take_type() != Ty::B16) return low.refuse("only .b16 can run");
+  const ir::Operand& r = low.operand(is_load ? 0 : 1);
+  std::vector<u32> list;
+  const auto add = [&](const ir::Operand& one) {
+    list.push_back(is_load ? low.dest(one, Ty::B32) : low.source(one, Ty::B32));
+  };
+  if (r.kind == ir::OperandKind::Vector) {
+    for (const ir::Operand& one : low.children(r)) add(one);
+  } else {
+    add(r);
+  }
+  if (num.empty() || list.size() != static_cast<std::size_t>(num[1] - '0')) return nullptr;
+  low.set_list(list);
+  set_address(low, low.address(low.operand(is_load ? 1 : 0)), space);
+  return is_load ? &load : &store;
+}
+
+}  // namespace
+
+Handler select_ldmatrix(Lowering& low) { return choose(low, true); }
+Handler select_stmatrix(Lowering& low) { return choose(low, false); }
+
+}  // namespace pyptx::emu

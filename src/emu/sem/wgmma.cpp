@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Issue and order of wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): fence,
+// mma_async, commit_group, wait_group. The arithmetic is async/wgmma_compute.cpp.
+#include "async/wgmma_form.h"
+#include "cluster.h"
+#include "lanes.h"
+#include "select.h"
+
+namespace pyptx::emu {
+namespace {
+
+Step refuse(Warp& warp, const Inst& inst, const std::string& why) {
+  return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuAsync,
+                                          {warp.program->source(inst).spelling->text, why}));
+}
+
+WarpgroupQueue& queue_of(Warp& warp) { return warp.cta->wgmma[warp.id / 4]; }
+
+/// All lanes of the warp, and a whole warpgroup to belong to.
+Step prepare(Warp& warp, const Inst& inst, u32 mask) {
+  const Step step = warp.converge(inst, warp.live, mask);
+  if (step != Step::Next) return step;
+  if (mask != kAllLanes) return refuse(warp, inst, "lanes of the warp have exited");
+  if (warp.id / 4 * 4 + 4 > warp.cta->warps.size()) {
+    return refuse(warp, inst, "the block does not have four warps for this warpgroup");
+  }
+  return Step::Next;
+}
+
+Step fence(Warp& warp, const Inst& inst, u32 mask) { return prepare(warp, inst, mask); }
+
+Step issue(Warp& warp, const Inst& inst, u32 mask) {
+  const Step step = prepare(warp, inst, mask);
+  if (step != Step::Next) return step;
+  const u32 predicate = warp.predicate(inst.c) ^ inst.flip;
+  if (predicate != 0 && predicate != kAllLanes) {
+    return refuse(warp, inst, "scale-d differs between the lanes of the warp");
+  }
+  bool is_new = false;
+  WarpgroupQueue& queue = queue_of(warp);
+  WgmmaOp& op = queue.next(warp.id % 4, is_new);
+  const u64 a = inst.flag ? 0 : warp.lanes64(inst.a)[0];
+  const u64 b = warp.lanes64(inst.b)[0];
+  if (is_new) {
+    op.inst = &inst;
+    op.a_descriptor = a;
+    op.b_descriptor = b;
+    op.scale_d = predicate != 0;
+  } else if (op.inst != &inst || op.a_descriptor != a || op.b_descriptor != b ||
+             op.scale_d != (predicate != 0)) {
+    return refuse(warp, inst,
+                  "the warps of the warpgroup disagree about the instruction, its descriptors or "
+                  "scale-d");
+  }
+  ++warp.cta->cluster->progress;
+  if (warp.cta->cluster->is_immediate() && op.issued == 0xFU) {
+    queue.complete(*warp.cta, warp.id / 4, op.group + 1);
+  }
+  return warp.fault ? Step::Fault : Step::Next;
+}
+
+Step commit(Warp& warp, const Inst& inst, u32 mask) {
+  const Step step = prepare(warp, inst, mask);
+  if (step != Step::Next) return step;
+  queue_of(warp).commit(warp.id % 4);
+  return Step::Next;
+}
+
+/// imm: groups that may stay open.
+Step wait(Warp& warp, const Inst& inst, u32 mask) {
+  if (warp.take_resumed()) return warp.fault ? Step::Fault : Step::Next;
+  const Step step = prepare(warp, inst, mask);
+  if (step != Step::Next) return step;
+  WarpgroupQueue& queue = queue_of(warp);
+  const u64 committed = queue.state(warp.id % 4).groups;
+  const u64 open = static_cast<u64>(inst.imm);
+  const u64 end = committed > open ? committed - open : 0;
+  if (!queue.is_open(end) || queue.complete(*warp.cta, warp.id / 4, end)) {
+    return warp.fault ? Step::Fault : Step::Next;
+  }
+  Wait what;
+  what.kind = Wait::Kind::WgmmaGroups;
+  what.value = end;
+  return warp.block(what);
+}
+
+void take_sync(Lowering& low) {
+  low.ignore({"sync", "aligned", "fence", "commit_group", "wait_group", "mma_async"});
+}
+
+std::optional<u32> take_columns(Lowering& low, u32 depth) {
+  for (u32 n = 8; n <= 256; n += 8) {
+    if (low.take("m64n" + std::to_string(n) + "k" + std::to_string(depth))) return n;
+  }
+  return std::nullopt;
+}
+
+/// -1 or 1; the literals behind scale-d.
+bool take_sign(Lowering& low, std::size_t at, bool& is_negative) {
+  const std::optional<i64> value = low.literal(low.operand(at));
+  if (!value || (*value != 1 && *value != -1)) return false;
+  is_negative = *value == -1;
+  return true;
+}
+
+bool take_flags(Lowering& low, std::size_t at, bool a_in_registers, WgmmaForm& form) {
+  const std::size_t count = low.count();
+  if (at >= count) return true;
+  if (at + 1 >= count || !take_sign(low, at, form.negate_a) ||
+      !take_sign(low, at + 1, form.negate_b)) {
+    return false;
+  }
+  at += 2;
+  if (at >= count) return true;
+  if (!a_in_registers) form.trans_a = low.literal(low.operand(at++)) == 1;
+  if (at < count) form.trans_b = low.literal(low.operand(at)) == 1;
+  return true;
+}
+
+}  // namespace
+
+Handler select_wgmma_fence(Lowering& low) {
+  take_sync(low);
+  return &fence;
+}
+
+Handler select_wgmma_commit(Lowering& low) {
+  take_sync(low);
+  return &commit;
+}
+
+Handler select_wgmma_wait(Lowering& low) {
+  take_sync(low);
+  const std::optional<i64> open = low.literal(low.operand(0));
+  if (!open || *open < 0) return nullptr;
+  low.out.imm = *open;
+  return &wait;
+}
+
+Handler select_wgmma_mma(Lowering& low) {
+  Inst& out = low.out;
+  take_sync(low);
+  WgmmaForm form;
+  form.d = low.take_type();
+  form.a = low.take_type();
+  form.b = low.take_type();
+  form.saturate = low.take("satfinite");
+  if (form.element_bytes() == 0) return low.refuse("its element types cannot run");
+  const std::optional<u32> columns = take_columns(low, form.depth());
+  if (!columns) return nullptr;
+  form.columns = *columns;
+  form.a_in_registers = low.operand(1).kind == ir::OperandKind::Vector;
+  std::vector<u32> list;
+  for (const ir::Operand& d : low.children(low.operand(0))) list.push_back(low.dest(d, Ty::B32));
+  if (list.size() != form.d_registers()) return low.refuse("its accumulator has another size");
+  if (form.a_in_registers) {
+    for (const ir::Operand& a : low.children(low.operand(1))) {
+      list.push_back(low.source(a, Ty::B32));
+    }
+    if (list.size() != form.d_registers() + 4U) return low.refuse("A takes four registers");
+  } else {
+    out.a = low.source(1, Ty::B64);
+  }
+  out.flag = form.a_in_registers;
+  out.b = low.source(2, Ty::B64);
+  bool negated = false;
+  out.c = low.predicate(low.operand(3), negated);
+  out.flip = negated ? kAllLanes : 0;
+  if (!take_flags(low, 4, form.a_in_registers, form)) {
+    return low.refuse("its scales must be the literals 1 or -1");
+  }
+  low.set_list(list);
+  out.imm = form.pack();
+  return &issue;
+}
+
+}  // namespace pyptx::emu

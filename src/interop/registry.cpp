@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The registry of images and handles, and the C entry point over it (see the header).
+#include "pyptx/interop/registry.h"
+
+#include <utility>
+
+#include "pyptx/diag/render.h"
+#include "pyptx/interop/run.h"
+
+namespace pyptx::interop {
+
+Registry& Registry::instance() {
+  // Never destroyed: frameworks launch from their own threads while the process ends.
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+std::shared_ptr<KernelImage> Registry::intern(std::string ptx, std::string target,
+                                              driver::LaunchPlan plan,
+                                              const std::shared_ptr<const ir::Module>& module) {
+  // What is not used is destroyed after the lock is given back (see drop).
+  auto fresh =
+      std::make_shared<KernelImage>(std::move(ptx), std::move(target), std::move(plan), module);
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<KernelImage>& known = images_[fresh->hash()];
+  if (auto living = known.lock()) {
+    living->adopt(module);
+    return living;
+  }
+  known = fresh;
+  if (images_.size() >= next_sweep_) {
+    std::erase_if(images_, [](const auto& item) { return item.second.expired(); });
+    next_sweep_ = images_.size() * 2 + 64;
+  }
+  return fresh;
+}
+
+std::shared_ptr<KernelImage> Registry::find(std::string_view hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = images_.find(std::string(hash));
+  return found == images_.end() ? nullptr : found->second.lock();
+}
+
+std::int64_t Registry::new_handle() {
+  const std::lock_guard lock(mutex_);
+  return next_handle_++;
+}
+
+std::int64_t Registry::handle_of(const std::shared_ptr<KernelImage>& image) {
+  const std::lock_guard lock(mutex_);
+  const auto [known, added] = handle_by_image_.try_emplace(image.get(), next_handle_);
+  if (added) handles_[next_handle_++] = {image, nullptr};
+  return known->second;
+}
+
+diag::Result<Registry::Entry> Registry::entry(std::int64_t handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find(handle);
+  if (found == handles_.end()) {
+    return diag::fail(diag::Kind::UnknownHandle, {std::to_string(handle)});
+  }
+  return found->second;
+}
+
+diag::Result<std::shared_ptr<KernelImage>> Registry::image(std::int64_t handle) const {
+  auto known = entry(handle);
+  if (!known) return known.failure();
+  if (known->image == nullptr) {
+    return diag::fail(diag::Kind::RawHandle, {std::to_string(handle), "run on the CPU"});
+  }
+  return known->image;
+}
+
+diag::Status Registry::check(std::int64_t handle) const {
+  auto known = entry(handle);
+  if (!known) return known.failure();
+  return diag::success();
+}
+
+diag::Status Registry::set_raw(std::int64_t handle, RawLaunch launch) {
+  const std::lock_guard lock(mutex_);
+  Entry& known = handles_[handle];
+  if (known.image != nullptr) {
+    return diag::fail(diag::Kind::ImageHandle, {std::to_string(handle)});
+  }
+  known.raw = std::make_shared<const RawLaunch>(std::move(launch));
+  if (handle >= next_handle_) next_handle_ = handle + 1;
+  return diag::success();
+}
+
+template <typename Change>
+diag::Status Registry::change_raw(std::int64_t handle, Change&& change) {
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find(handle);
+  if (found == handles_.end()) {
+    return diag::fail(diag::Kind::UnknownHandle, {std::to_string(handle)});
+  }
+  if (found->second.raw == nullptr) {
+    return diag::fail(diag::Kind::ImageHandle, {std::to_string(handle)});
+  }
+  // A launch under way on another thread keeps the one it started with.
+  auto changed = std::make_shared<RawLaunch>(*found->second.raw);
+  change(*changed);
+  found->second.raw = std::move(changed);
+  return diag::success();
+}
+
+diag::Status Registry::add_scalar(std::int64_t handle, RawLaunch::Scalar scalar) {
+  if (scalar.size != 1 && scalar.size != 2 && scalar.size != 4 && scalar.size != 8) {
+    return diag::fail(diag::Kind::LaunchShape,
+                      {"the size of a scalar", "1, 2, 4 or 8 bytes", std::to_string(scalar.size)});
+  }
+  return change_raw(handle, [&](RawLaunch& launch) { launch.scalars.push_back(scalar); });
+}
+
+diag::Status Registry::add_map(std::int64_t handle, RawLaunch::Map map) {
+  if (map.host_blob == 0) {
+    return diag::fail(diag::Kind::LaunchShape,
+                      {"the host copy of a tensor map", "an address", "null"});
+  }
+  return change_raw(handle, [&](RawLaunch& launch) { launch.maps.push_back(map); });
+}
+
+void Registry::drop(std::int64_t handle) {
+  Entry dropped;  // destroyed after the lock is given back: an image may own foreign objects
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find(handle);
+  if (found == handles_.end()) return;
+  dropped = std::move(found->second);
+  handle_by_image_.erase(dropped.image.get());
+  handles_.erase(found);
+}
+
+diag::Status Registry::launch(std::int64_t handle, int device, void* stream,
+                              std::span<const std::uint64_t> pointers) const {
+  auto known = entry(handle);
+  if (!known) return known.failure();
+  if (known->raw != nullptr) return launch_raw(*known->raw, device, stream, pointers);
+  return interop::launch(*known->image, device, stream, pointers);
+}
+
+}  // namespace pyptx::interop
+
+namespace {
+thread_local std::string last_error;
+}
+
+int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::size_t n) {
+  static_assert(sizeof(void*) == sizeof(std::uint64_t));
+  const std::span<const std::uint64_t> pointers(reinterpret_cast<const std::uint64_t*>(ptrs), n);
+  const auto fail = [](const pyptx::diag::Diagnostic& diagnostic) {
+    last_error = pyptx::diag::render(diagnostic, nullptr);
+    return 1;
+  };
+  const auto& registry = pyptx::interop::Registry::instance();
+  // Before the driver is asked for anything: a wrong handle is a wrong handle without a GPU too.
+  if (const auto known = registry.check(handle); !known) return fail(known.error());
+  const auto device = pyptx::driver::current_device();
+  if (!device) return fail(device.error());
+  const auto launched = registry.launch(handle, *device, stream, pointers);
+  return launched ? 0 : fail(launched.error());
+}
+
+const char* pyptx_shim_last_error(void) { return last_error.c_str(); }

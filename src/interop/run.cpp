@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launch plans turned into launches (see the header).
+#include "pyptx/interop/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace pyptx::interop {
+namespace {
+
+std::string bytes_text(std::uint32_t bytes) { return std::to_string(bytes) + " bytes"; }
+std::string count_text(std::size_t count) { return std::to_string(count) + " parameters"; }
+
+emu::Dim3 dim3(const driver::Dim3& dim) { return {dim.x, dim.y, dim.z}; }
+
+/// Fills the parameter block of one launch, slot by slot.
+class Binder {
+ public:
+  Binder(std::span<const HostTensor> tensors, std::size_t map_pointers) : tensors_(tensors) {
+    // Reserved at once: the addresses of its elements go into the parameter block.
+    out_.maps.reserve(map_pointers);
+  }
+
+  diag::Status bind(const driver::LaunchPlan& plan, const driver::ParamSlot& slot,
+                    const emu::ParamPlace& place, std::uint32_t index) {
+    const std::uint32_t size = slot.kind == driver::ParamSlot::Kind::MapValue ? 128 : slot.size;
+    if (place.size != size) {
+      return diag::fail(diag::Kind::KernelParameters, {std::to_string(index), plan.entry,
+                                                       bytes_text(place.size), bytes_text(size)});
+    }
+    using Kind = driver::ParamSlot::Kind;
+    if (slot.kind == Kind::Scalar) return put(place, &slot.bits);
+    if (slot.tensor >= tensors_.size()) {
+      return diag::fail(diag::Kind::BadPlan,
+                        {"parameter " + std::to_string(index) + " is of tensor " +
+                         std::to_string(slot.tensor) + " of " + std::to_string(tensors_.size())});
+    }
+    const std::uint64_t address = tensors_[slot.tensor].address;
+    if (slot.kind == Kind::Pointer) return put(place, &address);
+
+    if (const auto problem = slot.map.problem(address)) {
+      return diag::fail(diag::Kind::TensorMapRule, {*problem});
+    }
+    const auto encoded = emu::encode(slot.map, address);
+    if (slot.kind == Kind::MapValue) return put(place, encoded.data());
+    EmulatorLaunch::Map& map = out_.maps.emplace_back();
+    std::memcpy(map.bytes, encoded.data(), sizeof(map.bytes));
+    const std::uint64_t map_address = reinterpret_cast<std::uintptr_t>(&map);
+    out_.launch.buffers.push_back({map_address, sizeof(map.bytes), false});
+    return put(place, &map_address);
+  }
+
+  EmulatorLaunch& out() { return out_; }
+
+ private:
+  diag::Status put(const emu::ParamPlace& place, const void* bytes) {
+    auto& block = out_.launch.params;
+    if (block.size() < place.offset + std::size_t{place.size}) {
+      block.resize(place.offset + std::size_t{place.size});
+    }
+    std::memcpy(block.data() + place.offset, bytes, place.size);
+    return diag::success();
+  }
+
+  std::span<const HostTensor> tensors_;
+  EmulatorLaunch out_;
+};
+
+}  // namespace
+
+diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::LaunchPlan& plan,
+                                  std::span<const HostTensor> tensors) {
+  if (tensors.size() != plan.tensor_count) {
+    return diag::fail(diag::Kind::TensorCount, {plan.entry, std::to_string(plan.tensor_count),
+                                                std::to_string(tensors.size())});
+  }
+  const auto places = emu::params(program);
+  if (places.size() != plan.params.size()) {
+    return diag::fail(diag::Kind::KernelParameters,
+                      {std::to_string(std::min(places.size(), plan.params.size())), plan.entry,
+                       count_text(places.size()), count_text(plan.params.size())});
+  }
+  std::size_t map_pointers = 0;
+  for (const auto& slot : plan.params) {
+    map_pointers += slot.kind == driver::ParamSlot::Kind::MapPointer ? 1 : 0;
+  }
+  Binder binder(tensors, map_pointers);
+  emu::Launch& launch = binder.out().launch;
+  launch.grid = dim3(plan.grid);
+  launch.block = dim3(plan.block);
+  launch.cluster = dim3(plan.cluster);
+  launch.dynamic_shared = plan.dynamic_shared;
+  for (const HostTensor& tensor : tensors) {
+    launch.buffers.push_back({tensor.address, tensor.bytes, tensor.writable});
+  }
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    auto bound = binder.bind(plan, plan.params[i], places[i], i);
+    if (!bound) return bound.failure();
+  }
+  return std::move(binder.out());
+}
+
+diag::Status launch(KernelImage& image, int device, void* stream,
+                    std::span<const std::uint64_t> pointers) {
+  auto launcher = image.launcher(device);
+  if (!launcher) return launcher.failure();
+  return (*launcher)->launch(stream, device, pointers.data(), pointers.size());
+}
+
+diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor> tensors,
+                                  const emu::Options& options) {
+  auto program = image.program();
+  if (!program) return program.failure();
+  auto bound = bind(**program, image.plan(), tensors);
+  if (!bound) return bound.failure();
+  bound->launch.options = options;
+  return emu::run(**program, bound->launch);
+}
+
+}  // namespace pyptx::interop

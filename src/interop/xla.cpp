@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The typed-FFI handlers, on XLA's C API (xla/ffi/api/c_api.h). The C++ wrapper of that API would
+// decode the same few fields through static registries; these functions read the call frame.
+//
+// A call site's image is its state: made when XLA instantiates the call, owned by the executable.
+// A handler registered without instantiate has no state to read (XLA keeps none for it, not even
+// an empty one), so it is a separate function and asks the registry each time.
+#include "pyptx/interop/xla.h"
+
+#if __has_include("xla/ffi/api/c_api.h")
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "pyptx/diag/render.h"
+#include "pyptx/interop/registry.h"
+#include "pyptx/interop/run.h"
+#include "xla_frame.h"
+
+namespace pyptx::interop::xla {
+namespace {
+
+/// What one call site runs: an image, or a handle of this process.
+struct CallSite {
+  std::shared_ptr<KernelImage> image;
+  std::int64_t handle = 0;
+};
+
+/// The type of CallSite in one XLA instance; each plugin has its own registry of types.
+struct StateType {
+  XLA_FFI_TypeId id = XLA_FFI_UNKNOWN_TYPE_ID;
+  std::mutex mutex;
+};
+StateType cuda_state;
+StateType cpu_state;
+
+const XLA_FFI_TypeInfo kStateInfo = {XLA_FFI_TypeInfo_STRUCT_SIZE, nullptr,
+                                     [](void* state) { delete static_cast<CallSite*>(state); }};
+
+XLA_FFI_Error* register_state(const XLA_FFI_Api* api, StateType& type) {
+  const std::lock_guard lock(type.mutex);
+  if (type.id.type_id != XLA_FFI_UNKNOWN_TYPE_ID.type_id) return nullptr;
+  static constexpr std::string_view kName = "pyptx.kernel_call_site";
+  XLA_FFI_Type_Register_Args args{};
+  args.struct_size = XLA_FFI_Type_Register_Args_STRUCT_SIZE;
+  args.name = {kName.data(), kName.size()};
+  args.type_id = &type.id;
+  args.type_info = &kStateInfo;
+  return api->XLA_FFI_Type_Register(&args);
+}
+
+/// Answers a query for the handler's properties. `state`: of a handler that makes call sites.
+XLA_FFI_Error* describe(const XLA_FFI_Api* api, XLA_FFI_Metadata& metadata, StateType* state) {
+  metadata.api_version = {XLA_FFI_Api_Version_STRUCT_SIZE, nullptr, XLA_FFI_API_MAJOR,
+                          XLA_FFI_API_MINOR};
+  metadata.traits = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE;
+  metadata.state_type_id = XLA_FFI_UNKNOWN_TYPE_ID;
+  if (state == nullptr) return nullptr;
+  if (XLA_FFI_Error* error = register_state(api, *state)) return error;
+  metadata.state_type_id = state->id;
+  return nullptr;
+}
+
+XLA_FFI_Error* failure(const Frame& frame, const diag::Diagnostic& diagnostic,
+                       const KernelImage* image = nullptr) {
+  const auto table = image == nullptr ? nullptr : image->locations();
+  const std::string message = diag::render(diagnostic, table.get());
+  return frame.error(message, XLA_FFI_Error_Code_INVALID_ARGUMENT);
+}
+
+diag::Result<CallSite> read_call_site(const Frame& frame) {
+  if (const auto handle = frame.integer("cubin_handle")) return CallSite{nullptr, *handle};
+  const auto hash = frame.string("hash");
+  if (!hash) return diag::fail(diag::Kind::CallAttribute, {"`hash` or `cubin_handle`", "neither"});
+  if (auto known = Registry::instance().find(*hash)) return CallSite{std::move(known), 0};
+
+  const auto ptx = frame.string("ptx");
+  const auto target = frame.string("target");
+  const auto plan_text = frame.string("plan");
+  if (!ptx || !target || !plan_text) {
+    const char* missing = !ptx ? "`ptx`" : !target ? "`target`" : "`plan`";
+    return diag::fail(diag::Kind::CallAttribute, {missing, "none"});
+  }
+  auto plan = driver::LaunchPlan::from_text(*plan_text);
+  if (!plan) return plan.failure();
+  auto image =
+      Registry::instance().intern(std::string(*ptx), std::string(*target), std::move(*plan));
+  if (image->hash() != *hash) {
+    return diag::fail(diag::Kind::ContentHash, {std::string(*hash), image->hash()});
+  }
+  return CallSite{std::move(image), 0};
+}
+
+XLA_FFI_Error* instantiate(const Frame& frame, StateType& type) {
+  auto site = read_call_site(frame);
+  if (!site) return failure(frame, site.error());
+  auto state = std::make_unique<CallSite>(std::move(*site));
+  if (XLA_FFI_Error* error = frame.set_state(type.id, state.get())) return error;
+  static_cast<void>(state.release());  // XLA's now
+  return nullptr;
+}
+
+/// The call site of a frame: its state, or what its attributes say.
+class Site {
+ public:
+  Site(const Frame& frame, StateType* type) {
+    if (type != nullptr) {
+      void* state = nullptr;
+      error_ = frame.state(type->id, &state);
+      site_ = static_cast<const CallSite*>(state);
+      return;
+    }
+    auto read = read_call_site(frame);
+    if (!read) {
+      error_ = failure(frame, read.error());
+      return;
+    }
+    // Nobody else holds it between two calls.
+    if (read->image != nullptr) Registry::instance().handle_of(read->image);
+    own_ = std::move(*read);
+    site_ = &own_;
+  }
+  XLA_FFI_Error* error() const { return error_; }
+  const CallSite* operator->() const { return site_; }
+
+ private:
+  CallSite own_;
+  const CallSite* site_ = nullptr;
+  XLA_FFI_Error* error_ = nullptr;
+};
+
+XLA_FFI_Error* prepare_cuda(const Frame& frame) {
+  const Site site(frame, &cuda_state);
+  if (site.error() != nullptr) return site.error();
+  if (site->image == nullptr) return nullptr;
+  std::int32_t device = 0;
+  if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
+  auto launcher = site->image->launcher(device);
+  if (!launcher) return failure(frame, launcher.error(), site->image.get());
+  const auto prepared = (*launcher)->prepare(device);
+  return prepared ? nullptr : failure(frame, prepared.error());
+}
+
+XLA_FFI_Error* execute_cuda(const Frame& frame, StateType* type) {
+  const Site site(frame, type);
+  if (site.error() != nullptr) return site.error();
+  void* stream = nullptr;
+  if (XLA_FFI_Error* error = frame.stream(&stream)) return error;
+  std::int32_t device = 0;
+  if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
+
+  std::array<std::uint64_t, kMaxBuffers> pointers;
+  const std::size_t count = frame.buffer_count();
+  if (count > kMaxBuffers) return frame.too_many_buffers();
+  for (std::size_t i = 0; i < count; ++i) {
+    pointers[i] = reinterpret_cast<std::uintptr_t>(frame.buffer(i).data);
+  }
+  const std::span<const std::uint64_t> tensors(pointers.data(), count);
+  const auto launched = site->image != nullptr
+                            ? launch(*site->image, device, stream, tensors)
+                            : Registry::instance().launch(site->handle, device, stream, tensors);
+  return launched ? nullptr : failure(frame, launched.error(), site->image.get());
+}
+
+XLA_FFI_Error* execute_cpu(const Frame& frame, StateType* type) {
+  const Site site(frame, type);
+  if (site.error() != nullptr) return site.error();
+  std::shared_ptr<KernelImage> image = site->image;
+  if (image == nullptr) {
+    auto named = Registry::instance().image(site->handle);
+    if (!named) return failure(frame, named.error());
+    image = std::move(*named);
+  }
+  std::array<HostTensor, kMaxBuffers> tensors;
+  const std::size_t count = frame.buffer_count();
+  if (count > kMaxBuffers) return frame.too_many_buffers();
+  for (std::size_t i = 0; i < count; ++i) {
+    const XLA_FFI_Buffer& buffer = frame.buffer(i);
+    // An argument may be written only where XLA gave a result the same memory.
+    tensors[i] = {reinterpret_cast<std::uintptr_t>(buffer.data), byte_count(buffer),
+                  frame.is_result(i) || frame.is_aliased(i)};
+  }
+  const auto report = emulate(*image, {tensors.data(), count});
+  return report ? nullptr : failure(frame, report.error(), image.get());
+}
+
+/// Runs `body`, or answers a query for the handler's properties with `state`.
+template <typename Body>
+XLA_FFI_Error* serve(XLA_FFI_CallFrame* call_frame, StateType* state, Body&& body) {
+  const Frame frame(call_frame);
+  if (XLA_FFI_Metadata* metadata = frame.metadata()) {
+    return describe(call_frame->api, *metadata, state);
+  }
+  return std::forward<Body>(body)(frame);
+}
+
+}  // namespace
+}  // namespace pyptx::interop::xla
+
+namespace ours = pyptx::interop::xla;
+
+extern "C" {
+
+#define PYPTX_HANDLER __attribute__((visibility("default"))) XLA_FFI_Error*
+
+/// Execute on CUDA, registered alone.
+PYPTX_HANDLER PyptxLaunch(XLA_FFI_CallFrame* frame) {
+  return ours::serve(frame, nullptr,
+                     [](const ours::Frame& f) { return ours::execute_cuda(f, nullptr); });
+}
+PYPTX_HANDLER PyptxLaunchInstantiate(XLA_FFI_CallFrame* frame) {
+  return ours::serve(frame, &ours::cuda_state,
+                     [](const ours::Frame& f) { return ours::instantiate(f, ours::cuda_state); });
+}
+PYPTX_HANDLER PyptxLaunchPrepare(XLA_FFI_CallFrame* frame) {
+  return ours::serve(frame, nullptr, ours::prepare_cuda);
+}
+/// Execute on CUDA, registered with the two above.
+PYPTX_HANDLER PyptxLaunchExecute(XLA_FFI_CallFrame* frame) {
+  return ours::serve(frame, nullptr,
+                     [](const ours::Frame& f) { return ours::execute_cuda(f, &ours::cuda_state); });
+}
+PYPTX_HANDLER PyptxEmulateInstantiate(XLA_FFI_CallFrame* frame) {
+  return ours::serve(frame, &ours::cpu_state,
+                     [](const ours::Frame& f) { return ours::instantiate(f, ours::cpu_state); });
+}
+PYPTX_HANDLER PyptxEmulateExecute(XLA_FFI_CallFrame* frame) {
+  return ours::serve(frame, nullptr,
+                     [](const ours::Frame& f) { return ours::execute_cpu(f, &ours::cpu_state); });
+}
+
+#undef PYPTX_HANDLER
+}
+
+namespace pyptx::interop::xla {
+
+std::span<const Handlers> handlers() {
+  static const std::array kHandlers = {
+      Handlers{"CUDA", reinterpret_cast<void*>(PyptxLaunchInstantiate),
+               reinterpret_cast<void*>(PyptxLaunchPrepare),
+               reinterpret_cast<void*>(PyptxLaunchExecute)},
+      Handlers{"cpu", reinterpret_cast<void*>(PyptxEmulateInstantiate), nullptr,
+               reinterpret_cast<void*>(PyptxEmulateExecute)},
+  };
+  return kHandlers;
+}
+
+std::string_view unavailable_reason() { return ""; }
+
+}  // namespace pyptx::interop::xla
+
+#else
+
+namespace pyptx::interop::xla {
+
+std::span<const Handlers> handlers() { return {}; }
+
+std::string_view unavailable_reason() {
+  return "pyptx was built without XLA's headers: build it where jaxlib is installed, or set "
+         "PYPTX_XLA_INCLUDE to the folder that holds xla/ffi/api/c_api.h";
+}
+
+}  // namespace pyptx::interop::xla
+
+#endif

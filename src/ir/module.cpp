@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/ir/module.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pyptx::ir {
+
+std::uint64_t Variable::size() const {
+  const std::uint64_t element = isa::info(type).bits / 8U * std::max<std::uint64_t>(vector, 1);
+  return element * count.value_or(1);
+}
+
+std::uint32_t Variable::alignment() const {
+  if (align != 0) return align;
+  return isa::info(type).bits / 8U * std::max<std::uint32_t>(vector, 1);
+}
+
+Operand Function::composite(OperandKind kind, std::span<const Operand> children,
+                            std::int64_t value) {
+  const auto first = static_cast<std::uint32_t>(operands.size());
+  operands.insert(operands.end(), children.begin(), children.end());
+  return {kind, 0, static_cast<std::uint16_t>(children.size()), first, value};
+}
+
+RegisterId Function::add_pooled(support::SymbolTable& symbols, std::string_view prefix,
+                                isa::Type type, isa::Type declared) {
+  const Symbol prefix_symbol = symbols.intern(prefix);
+  auto pool = std::ranges::find_if(
+      pools, [&](const RegisterPool& p) { return p.prefix == prefix_symbol && !p.placed; });
+  if (pool == pools.end()) {
+    pools.push_back({prefix_symbol, declared, 0});
+    pool = pools.end() - 1;
+  }
+  const std::string register_name = std::string(prefix) + std::to_string(pool->count++);
+  registers.push_back({symbols.intern(register_name), type, declared, true});
+  return static_cast<RegisterId>(registers.size() - 1);
+}
+
+RegisterId Function::add_named(Symbol register_name, isa::Type type) {
+  const auto index = static_cast<std::uint32_t>(registers.size());
+  registers.push_back({register_name, type, isa::info(type).storage, false});
+  body.push_back({StatementKind::Registers, index});
+  return static_cast<RegisterId>(index);
+}
+
+LabelId Function::add_label(Symbol label_name) {
+  labels.push_back(label_name);
+  return static_cast<LabelId>(labels.size() - 1);
+}
+
+void Function::place_label(LabelId label) {
+  body.push_back({StatementKind::Label, static_cast<std::uint32_t>(label)});
+}
+
+Instruction& Function::append(const isa::Spelling* spelling, std::span<const Operand> operands_in,
+                              diag::Loc where) {
+  Instruction instruction;
+  instruction.spelling = spelling;
+  instruction.first_operand = static_cast<std::uint32_t>(operands.size());
+  instruction.operand_count = static_cast<std::uint16_t>(operands_in.size());
+  instruction.loc = where;
+  operands.insert(operands.end(), operands_in.begin(), operands_in.end());
+  body.push_back({StatementKind::Instruction, static_cast<std::uint32_t>(instructions.size())});
+  return instructions.emplace_back(instruction);
+}
+
+const Function* Module::entry(std::string_view entry_name) const {
+  const Function* only = nullptr;
+  for (const auto& function : functions) {
+    if (!function->is_entry || function->is_declaration) continue;
+    if (!entry_name.empty()) {
+      if (text(function->name) == entry_name) return function.get();
+    } else if (only != nullptr) {
+      return nullptr;
+    } else {
+      only = function.get();
+    }
+  }
+  return only;
+}
+
+}  // namespace pyptx::ir

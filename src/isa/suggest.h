@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why a spelling is not legal, in words: the modifier at fault and the nearest legal spellings.
+// Runs only when matching has failed, so it may try many edits; it never enumerates a form.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/isa/ids.h"
+
+namespace pyptx::isa {
+
+/// `opcode` is in no row.
+diag::Diagnostic unknown_opcode(std::string_view opcode);
+
+/// No form of `opcode` matches. `modifiers` are the texts as written.
+diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_view> modifiers);
+
+/// Edits that turn one word into another.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace pyptx::isa

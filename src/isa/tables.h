@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shape of the generated tables. Rows refer to each other by index into flat arrays; nothing
+// here is worked out at run time. Only src/isa includes this: others see spelling.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "pyptx/isa/ids.h"
+#include "pyptx/isa/spelling.h"
+#include "pyptx/isa/target.h"
+#include "pyptx/isa/type.h"
+
+namespace pyptx::isa::tables {
+
+/// [first, first + count) of the array the field's comment names.
+struct Range {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// A modifier value of a slot.
+struct ValueRow {
+  Modifier modifier{};
+  std::uint16_t needs = 0;  // into kNeeds; 0 needs nothing
+};
+
+struct SlotRow {
+  Slot slot{};
+  bool optional = false;
+  /// Slots of one group are told apart by order (.dtype.atype, .dst.src); 0: order is free.
+  std::uint8_t group = 0;
+  Range values;  // kValues
+};
+
+/// What an operand property is when its slot is bound to `modifier`.
+struct ByModifier {
+  Modifier modifier{};
+  std::uint16_t value = 0;  // a Type, or a number of elements
+};
+
+/// A property of an operand: `fixed`, or looked up by what slot `slot` (index in the form) holds.
+struct Property {
+  std::uint16_t fixed = 0;
+  std::int8_t slot = -1;
+  Range values;  // kByModifier
+};
+
+struct OperandRow {
+  std::string_view name;
+  Accept accept{};
+  Role role{};
+  Width width{};
+  bool optional = false;
+  std::int8_t space_slot = -1;      // index of the form's slot that names the state space
+  Modifier space = Modifier::None;  // a fixed state space
+  std::int8_t condition = -1;       // there only when this slot of the form is bound
+  Property type;
+  Property count;
+  Property coordinates;
+  std::int64_t minimum = INT64_MIN;
+  std::int64_t maximum = INT64_MAX;
+  std::int64_t multiple = 1;
+  Range literals;  // kLiterals
+};
+
+/// True when the slot is bound (to one of `values`, when there are any), or not so when negated.
+struct TermRow {
+  std::uint8_t slot = 0;
+  bool negated = false;
+  Range values;  // kTermValues
+};
+
+/// All terms of `when` imply one of `then`; or, with needs != 0, that availability.
+struct RuleRow {
+  Range when;  // kTerms
+  Range then;  // kTerms
+  std::uint16_t needs = 0;
+  std::string_view message;
+};
+
+struct FormRow {
+  Opcode opcode{};
+  Range slots;     // kSlots
+  Range operands;  // kOperands
+  Range rules;     // kRules
+  std::uint16_t needs = 0;
+  /// The first slots belong to a compound opcode (mbarrier.try_wait): filled first and in order.
+  std::uint8_t head = 0;
+};
+
+struct NeedsRow {
+  Version version;
+  Range targets;  // kTargetRules
+};
+
+struct TargetRow {
+  Target target;
+  Version minimum;
+  std::uint16_t family = 0;
+};
+
+struct SpecialRow {
+  SpecialRegisterInfo info;
+  std::uint16_t needs = 0;
+};
+
+extern const std::span<const std::string_view> kOpcodes;    // by Opcode
+extern const std::span<const std::string_view> kModifiers;  // by Modifier
+extern const std::span<const Type> kModifierTypes;          // by Modifier
+extern const std::span<const std::string_view> kSlotNames;  // by Slot
+extern const std::span<const TypeInfo> kTypes;              // by Type
+extern const std::span<const SpecialRow> kSpecials;         // by SpecialRegister
+extern const std::span<const Version> kVersions;
+extern const std::span<const TargetRow> kTargets;
+extern const std::span<const TargetRule> kTargetRules;
+extern const std::span<const NeedsRow> kNeeds;
+extern const std::span<const Range> kOpcodeForms;  // by Opcode, into kForms and kFormRows
+extern const std::span<const Form> kForms;
+extern const std::span<const FormRow> kFormRows;
+extern const std::span<const SlotRow> kSlots;
+extern const std::span<const ValueRow> kValues;
+extern const std::span<const OperandRow> kOperands;
+extern const std::span<const std::int64_t> kLiterals;
+extern const std::span<const ByModifier> kByModifier;
+extern const std::span<const RuleRow> kRules;
+extern const std::span<const TermRow> kTerms;
+extern const std::span<const Modifier> kTermValues;
+
+template <typename T>
+std::span<const T> slice(std::span<const T> all, Range range) {
+  return all.subspan(range.first, range.count);
+}
+
+/// Availability `index` of kNeeds.
+Availability availability(std::uint16_t index);
+
+}  // namespace pyptx::isa::tables

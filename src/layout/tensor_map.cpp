@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of cuTensorMapEncodeTiled without interleaving (CUDA driver API, "Tensor Map Object
+// Management"), in words. Nothing is encoded here.
+#include "pyptx/layout/tensor_map.h"
+
+#include "pyptx/support/concat.h"
+
+namespace pyptx::layout {
+namespace {
+
+using Problem = std::optional<std::string>;
+
+bool is_floating(MapType type) {
+  switch (type) {
+    case MapType::F16:
+    case MapType::F32:
+    case MapType::F64:
+    case MapType::BF16:
+    case MapType::F32Ftz:
+    case MapType::TF32:
+    case MapType::TF32Ftz:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Elements of dimension `i` that a load brings; the driver ignores the innermost stride.
+std::uint64_t box_elements(const TensorMap& map, std::size_t i) {
+  const std::uint64_t step = i == 0 ? 1 : map.element_strides[i];
+  return (map.box[i] + step - 1) / step;
+}
+
+Problem dimension_problem(const TensorMap& map, std::size_t i) {
+  constexpr std::uint64_t kMaxDim = std::uint64_t{1} << 32;
+  if (map.dims[i] < 1 || map.dims[i] > kMaxDim) {
+    return support::concat("dimension ", i, " has ", map.dims[i],
+                           " elements, the limits are 1 and 2^32");
+  }
+  if (map.box[i] < 1 || map.box[i] > 256) {
+    return support::concat("dimension ", i, " of the box has ", map.box[i],
+                           " elements, the limits are 1 and 256");
+  }
+  if (map.element_strides[i] < 1 || map.element_strides[i] > 8) {
+    return support::concat("the element stride of dimension ", i, " is ", map.element_strides[i],
+                           ", the limits are 1 and 8");
+  }
+  if (i == 0) return std::nullopt;
+  const std::uint64_t stride = map.strides[i - 1];
+  if (stride % 16 != 0) {
+    return support::concat("the stride of dimension ", i, " is ", stride,
+                           " bytes, it must be a multiple of 16");
+  }
+  if (stride >= std::uint64_t{1} << 40) {
+    return support::concat("the stride of dimension ", i, " is ", stride,
+                           " bytes, the limit is 2^40 - 1");
+  }
+  return std::nullopt;
+}
+
+Problem inner_box_problem(const TensorMap& map) {
+  const std::uint64_t bytes = std::uint64_t{map.box[0]} * element_bytes(map.type);
+  if (bytes % 16 != 0) {
+    return support::concat("dimension 0 of the box has ", bytes,
+                           " bytes, it must be a multiple of 16");
+  }
+  const std::uint32_t span = swizzle_span(map.swizzle);
+  if (map.swizzle != Swizzle::None && bytes > span) {
+    return support::concat("dimension 0 of the box has ", bytes, " bytes, the limit of the ", span,
+                           " B swizzle is ", span);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::uint64_t TensorMap::box_bytes() const {
+  std::uint64_t bytes = element_bytes(type);
+  for (std::size_t i = 0; i < rank && i < box.size(); ++i) bytes *= box_elements(*this, i);
+  return bytes;
+}
+
+std::optional<std::string> TensorMap::problem(std::uint64_t address) const {
+  if (static_cast<std::uint8_t>(type) > static_cast<std::uint8_t>(MapType::TF32Ftz)) {
+    return support::concat("element type ", static_cast<int>(type),
+                           " is not one of a tensor map's");
+  }
+  if (swizzle > Swizzle::B128) {
+    return support::concat("swizzle ", static_cast<int>(swizzle), " is not one of 0 to 3");
+  }
+  if (rank < 1 || rank > 5) {
+    return support::concat("a tensor map has 1 to 5 dimensions, not ", static_cast<int>(rank));
+  }
+  if (address % 16 != 0) {
+    return support::concat("the tensor is at address ", address, ", it must be a multiple of 16");
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (Problem found = dimension_problem(*this, i)) return found;
+  }
+  if (Problem found = inner_box_problem(*this)) return found;
+  if (oob_nan && !is_floating(type)) {
+    return "only a floating-point tensor can be filled with NaN outside its bounds";
+  }
+  if (l2_promotion > 3) {
+    return support::concat("L2 promotion ", static_cast<int>(l2_promotion),
+                           " is not one of 0 to 3");
+  }
+  return std::nullopt;
+}
+
+}  // namespace pyptx::layout

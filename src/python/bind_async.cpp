@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conversions for the async bindings, and the list of their modules. See bind_async.h.
+#include "bind_async.h"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "operands.h"
+#include "pyptx/support/concat.h"
+
+namespace pyptx::python {
+namespace {
+
+using build::Index;
+using build::Reg;
+using build::SharedPlace;
+using diag::Kind;
+
+std::string python_type(nb::handle value) {
+  return support::concat("'", nb::type_name(value.type()).c_str(), "'");
+}
+
+void refuse(build::Tracer& tracer, std::string_view what, std::string_view wanted, nb::handle got) {
+  tracer.report({Kind::BadArgument, {std::string(what), std::string(wanted), python_type(got)}});
+}
+
+Reg as_reg(build::Tracer& tracer, const ir::Operand& operand) {
+  const bool is_known = operand.index < tracer.function().registers.size();
+  const isa::Type type = is_known ? tracer.type_of(operand.register_id()) : isa::Type::None;
+  return {operand.register_id(), type, operand.count};
+}
+
+bool is_integer(nb::handle value) {
+  return PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr());
+}
+
+}  // namespace
+
+std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  const ir::Operand operand = to_operand(tracer, value);
+  if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
+  refuse(tracer, what, "a register", value);
+  return std::nullopt;
+}
+
+Index to_index(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  if (is_integer(value)) return nb::cast<std::int64_t>(value);
+  const ir::Operand operand = to_operand(tracer, value);
+  if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
+  if (operand.kind == ir::OperandKind::Integer) return operand.value;
+  refuse(tracer, what, "an integer or a register", value);
+  return 0;
+}
+
+std::vector<Index> to_indices(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  std::vector<Index> indices;
+  if (nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::list>(value)) {
+    for (nb::handle item : value) indices.push_back(to_index(tracer, item, what));
+  } else {
+    indices.push_back(to_index(tracer, value, what));
+  }
+  return indices;
+}
+
+std::vector<Reg> to_regs(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  std::vector<Reg> registers;
+  if (!nb::hasattr(value, "__iter__")) {
+    refuse(tracer, what, "a sequence of registers", value);
+    return registers;
+  }
+  for (nb::handle item : value) {
+    if (const auto reg = to_reg(tracer, item, what)) registers.push_back(*reg);
+  }
+  return registers;
+}
+
+SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value).place;
+  if (nb::isinstance<build::MbarrierRef>(value)) return nb::cast<build::MbarrierRef&>(value).place;
+  if (nb::isinstance<build::MbarrierArray>(value)) {
+    const auto& barriers = nb::cast<build::MbarrierArray&>(value);
+    if (barriers.count != 1) {
+      tracer.report({Kind::BadArgument,
+                     {std::string(what), support::concat("one mbarrier of '", barriers.name, "'"),
+                      support::concat("all ", barriers.count)}});
+    }
+    return barriers.place;
+  }
+  const ir::Operand operand = to_operand(tracer, value);
+  if (operand.kind == ir::OperandKind::Register) {
+    return SharedPlace::of_register(as_reg(tracer, operand));
+  }
+  if (operand.kind == ir::OperandKind::Address && operand.count == 1) {
+    ir::Operand base = tracer.function().children(operand).front();
+    if (base.kind == ir::OperandKind::Register) {
+      base.count = tracer.tag();
+      return SharedPlace::of_register(as_reg(tracer, base), operand.value);
+    }
+  }
+  if (operand.kind == ir::OperandKind::Symbol) {
+    const Reg address = tracer.reg(isa::Type::U32);
+    tracer.emit("mov.u32", {address, operand});
+    return SharedPlace::of_register(address);
+  }
+  refuse(tracer, what, "shared memory, an mbarrier or a register with a shared address", value);
+  return {};
+}
+
+ir::Operand to_global(build::Tracer& tracer, nb::handle value) {
+  const ir::Operand operand = to_operand(tracer, value);
+  if (operand.kind == ir::OperandKind::Address) return operand;
+  if (operand.kind == ir::OperandKind::Register || operand.kind == ir::OperandKind::Symbol) {
+    return tracer.address(operand);
+  }
+  refuse(tracer, "the global address", "a register or ptx.addr(...)", value);
+  return {};
+}
+
+build::wgmma::Source to_source(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value);
+  if (nb::hasattr(value, "__iter__")) return to_regs(tracer, value, what);
+  return to_reg(tracer, value, what).value_or(Reg{});
+}
+
+layout::Swizzle to_swizzle(build::Tracer& tracer, nb::handle value) {
+  if (value.is_none()) return layout::Swizzle::None;
+  if (nb::isinstance<nb::str>(value)) {
+    if (const auto found = build::find_swizzle(nb::cast<std::string>(value))) return *found;
+  }
+  tracer.report({Kind::BadArgument,
+                 {"a swizzle", "None, \"32B\", \"64B\" or \"128B\"", nb::repr(value).c_str()}});
+  return layout::Swizzle::None;
+}
+
+layout::Major to_major(build::Tracer& tracer, nb::handle value) {
+  const nb::object name = nb::getattr(value, "name", nb::borrow(value));
+  if (nb::isinstance<nb::str>(name)) {
+    const auto text = nb::cast<std::string>(name);
+    if (text == "K") return layout::Major::K;
+    if (text == "MN") return layout::Major::MN;
+  }
+  tracer.report(
+      {Kind::BadArgument, {"the major of a tile", "\"K\" or \"MN\"", nb::repr(value).c_str()}});
+  return layout::Major::K;
+}
+
+std::vector<std::uint64_t> to_shape(build::Tracer& tracer, nb::handle value) {
+  std::vector<std::uint64_t> shape;
+  const auto add = [&](nb::handle extent) {
+    if (is_integer(extent) && nb::cast<std::int64_t>(extent) > 0) {
+      shape.push_back(nb::cast<std::uint64_t>(extent));
+      return;
+    }
+    tracer.report({Kind::BadArgument, {"a shape", "positive integers", nb::repr(extent).c_str()}});
+  };
+  if (is_integer(value)) {
+    add(value);
+  } else {
+    for (nb::handle extent : value) add(extent);
+  }
+  return shape;
+}
+
+void bind_async_barriers(nb::module_& core, nb::module_& ptx);
+void bind_async_copies(nb::module_& ptx);
+void bind_async_wgmma(nb::module_& core, nb::module_& ptx);
+
+void bind_async(nb::module_& m) {
+  auto ptx = nb::cast<nb::module_>(m.attr("ptx"));
+  bind_async_barriers(m, ptx);
+  bind_async_copies(ptx);
+  bind_async_wgmma(m, ptx);
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Python values as the arguments of the shared-memory and async builders: indices, shared places,
+// matrix operands. What a value cannot become is reported to the tracer, like everything else.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/build/mbarrier.h"
+#include "pyptx/build/shared.h"
+#include "pyptx/build/tracer.h"
+#include "pyptx/build/wgmma.h"
+
+namespace pyptx::python {
+
+namespace nb = nanobind;
+
+/// What smem.alloc returns, and a stage of it: the same thing, two names.
+struct SharedAlloc : build::SharedView {};
+struct SharedSlice : build::SharedView {};
+
+/// The register behind a Python value; nothing (and a report) where it is none.
+std::optional<build::Reg> to_reg(build::Tracer& tracer, nb::handle value, std::string_view what);
+/// An int or a register.
+build::Index to_index(build::Tracer& tracer, nb::handle value, std::string_view what);
+std::vector<build::Index> to_indices(build::Tracer& tracer, nb::handle value,
+                                     std::string_view what);
+std::vector<build::Reg> to_regs(build::Tracer& tracer, nb::handle value, std::string_view what);
+/// A shared allocation, slice or mbarrier, a register with a shared address, or ptx.addr(...).
+build::SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string_view what);
+/// A global address: a 64-bit register or ptx.addr(...), as [base+offset].
+ir::Operand to_global(build::Tracer& tracer, nb::handle value);
+/// A descriptor register, a shared tile, or a fragment.
+build::wgmma::Source to_source(build::Tracer& tracer, nb::handle value, std::string_view what);
+
+/// None, "32B", "64B", "128B" or "none".
+layout::Swizzle to_swizzle(build::Tracer& tracer, nb::handle value);
+/// "K", "MN" or a pyptx.wgmma_layout.Major.
+layout::Major to_major(build::Tracer& tracer, nb::handle value);
+std::vector<std::uint64_t> to_shape(build::Tracer& tracer, nb::handle value);
+
+}  // namespace pyptx::python

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `_core.Diagnostic`: what an Error carries, with its place resolved.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "errors.h"
+#include "pyptx/diag/render.h"
+
+namespace pyptx::python {
+namespace {
+
+using diag::Diagnostic;
+
+const char* severity(const Diagnostic& diagnostic) {
+  constexpr const char* kNames[] = {"error", "warning", "lint"};
+  return kNames[static_cast<std::size_t>(diagnostic.severity())];
+}
+
+std::vector<std::tuple<std::string, std::string>> fixits(const Diagnostic& diagnostic) {
+  std::vector<std::tuple<std::string, std::string>> pairs;
+  pairs.reserve(diagnostic.fixits.size());
+  for (const diag::FixIt& fixit : diagnostic.fixits) {
+    pairs.emplace_back(fixit.replacement, fixit.reason);
+  }
+  return pairs;
+}
+
+/// A field of the place; None where there is no place, or no column.
+template <auto Member>
+std::optional<std::uint32_t> number(const Diagnostic& diagnostic) {
+  if (!diagnostic.place || (*diagnostic.place).*Member == 0) return std::nullopt;
+  return (*diagnostic.place).*Member;
+}
+
+std::optional<std::string> file(const Diagnostic& diagnostic) {
+  return diagnostic.place ? std::optional(diagnostic.place->file) : std::nullopt;
+}
+
+}  // namespace
+
+void bind_diag(nb::module_& m) {
+  nb::class_<Diagnostic>(m, "Diagnostic", "One finding about a kernel or a text.")
+      .def_prop_ro("code", [](const Diagnostic& d) { return std::string(d.code()); })
+      .def_prop_ro("severity", &severity)
+      .def_prop_ro("message", &Diagnostic::message)
+      .def_prop_ro("file", &file)
+      .def_prop_ro("line", &number<&diag::Place::line>)
+      .def_prop_ro("column", &number<&diag::Place::column>)
+      .def_prop_ro("end_column", &number<&diag::Place::end_column>)
+      .def_prop_ro("notes", [](const Diagnostic& d) { return d.notes; })
+      .def_prop_ro("fixits", &fixits)
+      .def_prop_ro("manual", [](const Diagnostic& d) { return d.manual; })
+      .def("to_json", [](const Diagnostic& d) { return diag::to_json(d, nullptr); })
+      .def("__str__", [](const Diagnostic& d) { return diag::render(d, nullptr); })
+      .def("__repr__", [](const Diagnostic& d) {
+        return "Diagnostic(" + std::string(d.code()) + ": " + d.message() + ")";
+      });
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ptx.special.tid.x() and its like: any special register of the table, read into a fresh register.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "pyptx/build/memory.h"
+#include "pyptx/support/concat.h"
+#include "trace.h"
+
+namespace pyptx::python {
+namespace nb = nanobind;
+
+void bind_special(nb::module_& ptx);
+
+namespace {
+
+using build::Tracer;
+using support::concat;
+
+/// `special` itself (no name), `special.tid`, `special.tid.x`.
+struct SpecialNode {
+  std::string name;
+};
+
+/// Kept as an attribute, so that it is made once.
+nb::object step(nb::handle self, const std::string& attribute) {
+  const SpecialNode& node = *nb::inst_ptr<SpecialNode>(self);
+  const std::string name =
+      node.name.empty() ? concat("%", attribute) : concat(node.name, ".", attribute);
+  const bool is_component = attribute == "x" || attribute == "y" || attribute == "z";
+  const auto which = isa::find_special_register(node.name.empty() ? name : node.name);
+  const bool is_known =
+      which && (node.name.empty() || (is_component && isa::info(*which).is_vector));
+  if (!is_known) {
+    throw nb::attribute_error(concat("there is no special register '", name, "'").c_str());
+  }
+  nb::object child = nb::cast(SpecialNode{name});
+  nb::setattr(self, attribute.c_str(), child);
+  return child;
+}
+
+build::Reg read(const std::string& name) {
+  return traced([&](Tracer& t) { return build::special(t, name); });
+}
+
+}  // namespace
+
+void bind_special(nb::module_& ptx) {
+  nb::class_<SpecialNode>(ptx, "Special", nb::dynamic_attr(), "Special registers by name.")
+      .def("__getattr__", &step)
+      .def("__call__", [](const SpecialNode& node) { return read(node.name); })
+      .def("__repr__", [](const SpecialNode& node) { return concat("ptx.special ", node.name); });
+  ptx.attr("special") = nb::cast(SpecialNode{});
+  ptx.def("sreg", &read, nb::arg("name"), "The value of the special register `name`.");
+  ptx.def("ctaid_x", []() { return read("%ctaid.x"); });
+  ptx.def("ctaid_y", []() { return read("%ctaid.y"); });
+}
+
+}  // namespace pyptx::python

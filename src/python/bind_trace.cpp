@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `_core.Trace` and `_core.Module`: how the package's decorator drives a trace.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+#include "operands.h"
+#include "pyptx/syntax/printer.h"
+#include "trace.h"
+
+namespace pyptx::python {
+namespace {
+
+using VersionPair = std::tuple<std::uint8_t, std::uint8_t>;
+
+std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
+                                  std::optional<VersionPair> version, bool force_dynamic_shared,
+                                  std::string dynamic_shared_name, bool maps_by_value) {
+  build::Options options;
+  options.entry = std::move(entry);
+  const auto found = isa::Target::parse(target);
+  if (!found) raise(diag::Diagnostic(diag::Kind::UnknownTarget, {target}));
+  options.target = *found;
+  if (version) options.version = isa::Version{std::get<0>(*version), std::get<1>(*version)};
+  options.force_dynamic_shared = force_dynamic_shared;
+  options.dynamic_shared_name = std::move(dynamic_shared_name);
+  auto trace = std::make_unique<Trace>(std::move(options), maps_by_value);
+  check(trace->tracer);
+  return trace;
+}
+
+ModuleObject finish(Trace& trace) {
+  return {unwrap(trace.tracer.finish(), &trace.tracer.module().locations)};
+}
+
+/// Runs `f` on the trace's tracer, whether or not it is entered, and raises what it recorded.
+template <typename F>
+auto on(Trace& trace, F&& f) {
+  auto result = f(trace.tracer);
+  check(trace.tracer);
+  return result;
+}
+
+void add_parameter(Trace& trace, const std::string& name, isa::Type type) {
+  trace.tracer.add_parameter(name, type);
+  check(trace.tracer);
+}
+
+void bind_module(nb::module_& m) {
+  nb::class_<ModuleObject>(m, "Module", "A PTX module.")
+      .def_prop_ro("text", [](const ModuleObject& o) { return syntax::print(*o.module); })
+      .def_prop_ro("target", [](const ModuleObject& o) { return o.module->target.text(); })
+      .def_prop_ro("version",
+                   [](const ModuleObject& o) {
+                     return VersionPair{o.module->version.major, o.module->version.minor};
+                   })
+      .def_prop_ro("entry",
+                   [](const ModuleObject& o) -> std::optional<std::string> {
+                     const ir::Function* entry = o.module->entry();
+                     if (entry == nullptr) return std::nullopt;
+                     return std::string(o.module->text(entry->name));
+                   })
+      .def_prop_ro("instruction_count", [](const ModuleObject& o) {
+        std::size_t count = 0;
+        for (const auto& function : o.module->functions) count += function->instructions.size();
+        return count;
+      });
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& m) {
+  using namespace nb::literals;
+  bind_module(m);
+  nb::class_<Trace>(m, "Trace", "One kernel being written.")
+      .def(nb::new_(&make_trace), "entry"_a, "target"_a, "version"_a = nb::none(), nb::kw_only(),
+           "force_dynamic_shared"_a = false, "dynamic_shared_name"_a = "dyn_smem",
+           "maps_by_value"_a = false)
+      .def("enter", &enter_trace)
+      .def("leave", &leave_trace)
+      .def(
+          "add_tensor",
+          [](Trace& t, const std::string& name, nb::handle, nb::handle) {
+            add_parameter(t, name, isa::Type::U64);
+          },
+          "name"_a, "shape"_a = nb::none(), "dtype"_a = nb::none(),
+          "Add the 64-bit parameter that holds a tensor's address.")
+      .def(
+          "add_param",
+          [](Trace& t, nb::handle type, const std::string& name) {
+            add_parameter(t, name, to_type(type));
+          },
+          "type"_a, "name"_a)
+      .def(
+          "add_directive",
+          [](Trace& t, const std::string& name, const std::vector<std::int64_t>& values) {
+            t.tracer.add_directive(name, values);
+          },
+          "name"_a, "values"_a)
+      .def(
+          "tensor_map",
+          [](Trace& t, const std::string& name) {
+            return on(
+                t, [&](build::Tracer& tracer) { return tracer.tensor_map(name, t.maps_by_value); });
+          },
+          "name"_a, "The register with the address of a tensor's map.")
+      .def_prop_ro("map_tensors", [](Trace& t) { return t.tracer.map_tensors(); })
+      .def_prop_ro("dynamic_shared_bytes", [](Trace& t) { return t.tracer.dynamic_shared_bytes(); })
+      .def_prop_ro("target", [](Trace& t) { return t.tracer.options().target.text(); })
+      .def("finish", &finish, "Complete the module.");
+  m.def(
+      "active_trace", []() { return innermost_trace(); }, nb::rv_policy::reference,
+      "The innermost trace entered on this thread, or None.");
+}
+
+}  // namespace pyptx::python

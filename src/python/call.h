@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `_core.Entry`: a kernel as a callable. A call whose tensors match a prepared specialisation goes
+// from the interpreter to the driver (or the emulator) through C++ alone; every other call goes to
+// slow_path(args, kwargs), which is Python's business. It judges nothing and explains nothing.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace pyptx::python {
+
+/// Whether a signal handler raised, which ends an emulation; the Python error stays set. For
+/// emu::Options::interrupt, where the interpreter is let go. Signals are the main thread's.
+bool is_interrupted();
+
+/// Makes the type and adds it to the module.
+void bind_entry(nanobind::module_& m);
+/// _core.KernelBase, what a kernel object derives from (call_kernel.cpp).
+void bind_kernel_base(nanobind::module_& m);
+
+}  // namespace pyptx::python

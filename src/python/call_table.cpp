@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matching the tensors of a call (see the header).
+#include "call_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pyptx::python {
+
+TensorShape::TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents)
+    : type(element), shape(std::move(extents)), bytes(dlpack::byte_count(type, shape)) {}
+
+bool TensorShape::matches(const dlpack::Tensor& view) const {
+  return view.dtype == type && static_cast<std::size_t>(view.ndim) == shape.size() &&
+         std::equal(shape.begin(), shape.end(), view.shape) && dlpack::is_contiguous(view) &&
+         (reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset) % alignment == 0;
+}
+
+bool Specialisation::complete() {
+  const driver::LaunchPlan& plan = image->plan();
+  if (inputs.size() + outputs.size() != plan.tensor_count || plan.tensor_count > kMaxTensors) {
+    return false;
+  }
+  for (const driver::ParamSlot& slot : plan.params) {
+    if (slot.kind == driver::ParamSlot::Kind::Scalar) continue;
+    if (slot.tensor >= plan.tensor_count) return false;
+    if (slot.kind == driver::ParamSlot::Kind::Pointer) continue;
+    const std::size_t index = slot.tensor;
+    auto& tensor = index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
+    tensor.alignment = 16;
+  }
+  for (const TensorShape& output : outputs) {
+    const auto same = std::find_if(inputs.begin(), inputs.end(), [&](const TensorShape& input) {
+      return input.type == output.type && input.shape == output.shape;
+    });
+    const int like = same == inputs.end() ? -1 : static_cast<int>(same - inputs.begin());
+    makers.emplace_back(output.type, output.shape, like);
+  }
+  return true;
+}
+
+bool Specialisation::matches(std::span<const dlpack::Tensor> views) const {
+  if (views.size() != inputs.size() || views.empty()) return false;
+  const dlpack::Device& place = views.front().device;
+  if (place.type != device) return false;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (!(views[i].device == place) || !inputs[i].matches(views[i])) return false;
+  }
+  return true;
+}
+
+void CallTable::add(std::shared_ptr<Specialisation> specialisation) {
+  // The same inputs again mean that the caller has a newer image for them.
+  const auto same = [&](const std::shared_ptr<Specialisation>& known) {
+    return known->device == specialisation->device &&
+           std::equal(known->inputs.begin(), known->inputs.end(), specialisation->inputs.begin(),
+                      specialisation->inputs.end(), [](const TensorShape& a, const TensorShape& b) {
+                        return a.type == b.type && a.shape == b.shape;
+                      });
+  };
+  std::erase_if(entries_, same);
+  // The oldest goes: a call that needs it again takes the slow path once.
+  if (entries_.size() >= kMaxSpecialisations) entries_.erase(entries_.begin());
+  entries_.push_back(std::move(specialisation));
+  last_ = entries_.size() - 1;
+}
+
+const std::shared_ptr<Specialisation>* CallTable::find(std::span<const dlpack::Tensor> views) {
+  const std::size_t count = entries_.size();
+  if (last_ >= count) last_ = 0;
+  for (std::size_t tried = 0; tried < count; ++tried) {
+    std::size_t index = last_ + tried;
+    if (index >= count) index -= count;
+    if (!entries_[index]->matches(views)) continue;
+    last_ = index;
+    return &entries_[index];
+  }
+  return nullptr;
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prepared specialisations of one kernel: what the tensors of a call must be for an image to be
+// launched as it is. Matching compares numbers; it asks Python nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "call_torch.h"
+#include "pyptx/interop/image.h"
+
+namespace pyptx::python {
+
+/// Tensors of one call, inputs and outputs together; a kernel with more takes the slow path.
+inline constexpr std::size_t kMaxTensors = 64;
+
+/// And specialisations: looking through many would cost more than it saves.
+inline constexpr std::size_t kMaxSpecialisations = 256;
+
+struct TensorShape {
+  dlpack::DataType type;
+  std::vector<std::int64_t> shape;
+  std::uint64_t bytes = 0;
+  std::uint64_t alignment = 1;  // 16 where a tensor map is made over it
+
+  TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents);
+  /// Whether `view` is such a tensor: type, shape, dense, aligned.
+  bool matches(const dlpack::Tensor& view) const;
+};
+
+struct Specialisation {
+  std::vector<TensorShape> inputs;
+  std::vector<TensorShape> outputs;
+  std::vector<OutputMaker> makers;
+  dlpack::DeviceType device = dlpack::DeviceType::Cuda;
+  std::shared_ptr<interop::KernelImage> image;
+
+  /// Works out alignments and output makers from the image's plan. False when the plan does not
+  /// count these tensors.
+  bool complete();
+  bool matches(std::span<const dlpack::Tensor> views) const;
+};
+
+class CallTable {
+ public:
+  void add(std::shared_ptr<Specialisation> specialisation);
+  void clear() { entries_.clear(); }
+  std::size_t size() const { return entries_.size(); }
+  /// The specialisation for these inputs, or null. The last one found is tried first.
+  const std::shared_ptr<Specialisation>* find(std::span<const dlpack::Tensor> views);
+
+ private:
+  std::vector<std::shared_ptr<Specialisation>> entries_;
+  std::size_t last_ = 0;
+};
+
+}  // namespace pyptx::python

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding and reading torch (see the header). The getters behind Tensor.requires_grad and
+// Tensor.is_neg are called through their descriptors, because looking an attribute up by name
+// costs more than the question.
+#include "call_torch.h"
+
+#include <string>
+#include <utility>
+
+namespace pyptx::python {
+namespace {
+
+PyObject* attribute(PyObject* object, const char* name) {
+  return object == nullptr ? nullptr : PyObject_GetAttrString(object, name);
+}
+
+/// The same where its absence is no error.
+PyObject* optional_attribute(PyObject* object, const char* name) {
+  PyObject* found = attribute(object, name);
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+/// The answer of a Python function without arguments that returns a number; 0 if it fails.
+long ask(PyObject* function) {
+  if (function == nullptr) return 0;
+  PyObject* answer = PyObject_CallNoArgs(function);
+  const long value = answer == nullptr ? -1 : PyLong_AsLong(answer);
+  Py_XDECREF(answer);
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return value;
+}
+
+void keep_first_error(void* context, const char* kind, const char* message) {
+  (void)context;
+  if (PyErr_Occurred() == nullptr) PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
+}
+
+}  // namespace
+
+const Torch* Torch::instance_ = nullptr;
+
+const Torch* Torch::load() {
+  if (instance_ != nullptr) return instance_;
+  // Kept for the life of the process, as the imported module is.
+  auto* bridge = new Torch;
+  if (!bridge->find()) {
+    delete bridge;
+    return nullptr;
+  }
+  instance_ = bridge;
+  return instance_;
+}
+
+bool Torch::find() {
+  module_ = PyImport_ImportModule("torch");
+  if (module_ == nullptr || !find_types() || !find_getters()) return false;
+  empty_strided_ = attribute(module_, "empty_strided");
+  empty_like_ = attribute(module_, "empty_like");
+  if (empty_strided_ == nullptr || empty_like_ == nullptr) return false;
+
+  shim_ = interop::TorchShim::find();
+  PyObject* core = attribute(module_, "_C");
+  if (core == nullptr) return false;
+  if (shim_.dispatch_modes == nullptr) {
+    dispatch_depth_ = optional_attribute(core, "_len_torch_dispatch_stack");
+  }
+  if (shim_.function_modes == nullptr) {
+    function_depth_ = optional_attribute(core, "_len_torch_function_stack");
+  }
+  increment_version_ = attribute(core, "_increment_version");
+  Py_DECREF(core);
+  if (increment_version_ == nullptr) return false;
+  is_grad_enabled_ = attribute(module_, "is_grad_enabled");
+  if (is_grad_enabled_ == nullptr) return false;
+
+  PyObject* forward_ad = PyImport_ImportModule("torch.autograd.forward_ad");
+  forward_ad_globals_ = forward_ad == nullptr ? nullptr : PyModule_GetDict(forward_ad);
+  level_name_ = PyUnicode_InternFromString("_current_level");
+  return forward_ad_globals_ != nullptr && level_name_ != nullptr;
+}
+
+bool Torch::find_types() {
+  tensor_ = reinterpret_cast<PyTypeObject*>(attribute(module_, "Tensor"));
+  PyObject* nn = PyImport_ImportModule("torch.nn");
+  parameter_ = reinterpret_cast<PyTypeObject*>(attribute(nn, "Parameter"));
+  Py_XDECREF(nn);
+  if (tensor_ == nullptr || parameter_ == nullptr) return false;
+
+  PyObject* capsule = attribute(reinterpret_cast<PyObject*>(tensor_), dlpack::kExchangeAttribute);
+  if (capsule == nullptr) {
+    PyErr_SetString(PyExc_ImportError,
+                    "this torch has no DLPack C exchange API; torch 2.10 or newer is needed");
+    return false;
+  }
+  const void* table = PyCapsule_GetPointer(capsule, dlpack::kExchangeCapsule);
+  Py_DECREF(capsule);
+  if (table == nullptr) return false;
+  api_ = dlpack::compatible_api(static_cast<const dlpack::ExchangeHeader*>(table));
+  if (api_ != nullptr && api_->view != nullptr) return true;
+  PyErr_SetString(PyExc_ImportError, "torch's DLPack C exchange API is not of version 1");
+  return false;
+}
+
+bool Torch::find_getters() {
+  PyObject* type = reinterpret_cast<PyObject*>(tensor_);
+  PyObject* getter = attribute(type, "requires_grad");
+  if (getter == nullptr) return false;
+  if (Py_TYPE(getter) == &PyGetSetDescr_Type) {
+    requires_grad_ = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset;
+  }
+  PyObject* method = attribute(type, "is_neg");
+  if (method == nullptr) return false;
+  if (Py_TYPE(method) == &PyMethodDescr_Type) {
+    const PyMethodDef* definition = reinterpret_cast<PyMethodDescrObject*>(method)->d_method;
+    if (definition->ml_flags == METH_NOARGS) is_neg_ = definition->ml_meth;
+  }
+  // The descriptors own what the pointers above point to; both are kept.
+  if (requires_grad_ != nullptr && is_neg_ != nullptr) return true;
+  PyErr_SetString(PyExc_ImportError, "torch.Tensor is not built as expected");
+  return false;
+}
+
+bool Torch::is_watched() const {
+  const std::int64_t dispatch =
+      shim_.dispatch_modes != nullptr ? shim_.dispatch_modes() : ask(dispatch_depth_);
+  const std::int64_t function =
+      shim_.function_modes != nullptr ? shim_.function_modes() : ask(function_depth_);
+  if (dispatch != 0 || function != 0) return true;
+  PyObject* level = PyDict_GetItemWithError(forward_ad_globals_, level_name_);
+  return level != nullptr && PyLong_Check(level) != 0 && PyLong_AsLong(level) >= 0;
+}
+
+bool Torch::grad_enabled() const {
+  return shim_.grad_mode_enabled != nullptr ? shim_.grad_mode_enabled()
+                                            : ask(is_grad_enabled_) != 0;
+}
+
+bool Torch::read(PyObject* object, bool grad, dlpack::Tensor& out) const {
+  if (Py_TYPE(object) != tensor_ && Py_TYPE(object) != parameter_) return false;
+  if (grad) {
+    PyObject* answer = requires_grad_->get(object, requires_grad_->closure);
+    if (answer == nullptr) PyErr_Clear();
+    const bool recorded = answer != Py_False;
+    Py_XDECREF(answer);
+    if (recorded) return false;
+  }
+  if (api_->view(object, &out) != 0) {
+    // No memory of its own: sparse, or wrapped by a function transform.
+    PyErr_Clear();
+    return false;
+  }
+  // The wrapper that functionalisation uses does not say so, but has none either.
+  const std::span<const std::int64_t> shape(out.shape, static_cast<std::size_t>(out.ndim));
+  if (out.data == nullptr && dlpack::byte_count(out.dtype, shape) != 0) return false;
+  // A negated view of the imaginary part of a complex tensor has memory that says the opposite.
+  PyObject* answer = is_neg_(object, nullptr);
+  if (answer == nullptr) PyErr_Clear();
+  const bool plain = answer == Py_False;
+  Py_XDECREF(answer);
+  return plain;
+}
+
+bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(count));
+  if (tuple == nullptr) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), Py_NewRef(tensors[i]));
+  }
+  PyObject* done = PyObject_CallOneArg(increment_version_, tuple);
+  Py_DECREF(tuple);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+bool Torch::current_stream(const dlpack::Device& device, void** out) const {
+  if (api_->current_stream(device.type, device.id, out) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+OutputMaker::OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape, int like_input)
+    : type_(type), shape_(std::move(shape)), like_input_(like_input) {}
+
+OutputMaker::OutputMaker(OutputMaker&& other) noexcept
+    : type_(other.type_),
+      shape_(std::move(other.shape_)),
+      like_input_(other.like_input_),
+      arguments_(std::exchange(other.arguments_, nullptr)),
+      options_(std::move(other.options_)) {}
+
+OutputMaker::~OutputMaker() {
+  Py_XDECREF(arguments_);
+  for (PyObject* options : options_) Py_XDECREF(options);
+}
+
+PyObject* OutputMaker::make(const Torch& torch, Source source, const dlpack::Device& device,
+                            PyObject* const* args) {
+  if (source == Source::Exchange) return make_exchanged(torch, device);
+  if (like_input_ >= 0) return PyObject_CallOneArg(torch.empty_like(), args[like_input_]);
+  return make_strided(torch, device);
+}
+
+PyObject* OutputMaker::options(const Torch& torch, const dlpack::Device& device) {
+  const auto id = static_cast<std::size_t>(device.id);
+  if (id < options_.size() && options_[id] != nullptr) return options_[id];
+  const dlpack::ElementType* element = dlpack::find_element_type(type_);
+  if (element == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "torch has no such element type");
+    return nullptr;
+  }
+  PyObject* dtype = PyObject_GetAttrString(torch.module(), std::string(element->torch).c_str());
+  PyObject* place = device.type == dlpack::DeviceType::Cuda
+                        ? PyObject_CallMethod(torch.module(), "device", "si", "cuda", device.id)
+                        : PyObject_CallMethod(torch.module(), "device", "s", "cpu");
+  PyObject* options = nullptr;
+  if (dtype != nullptr && place != nullptr) {
+    options = Py_BuildValue("{s:O,s:O}", "dtype", dtype, "device", place);
+  }
+  Py_XDECREF(dtype);
+  Py_XDECREF(place);
+  if (options == nullptr) return nullptr;
+  if (id >= options_.size()) options_.resize(id + 1, nullptr);
+  options_[id] = options;
+  return options;
+}
+
+PyObject* OutputMaker::make_strided(const Torch& torch, const dlpack::Device& device) {
+  PyObject* keywords = options(torch, device);
+  if (keywords == nullptr) return nullptr;
+  if (arguments_ == nullptr) {
+    const auto rank = static_cast<Py_ssize_t>(shape_.size());
+    PyObject* shape = PyTuple_New(rank);
+    PyObject* strides = PyTuple_New(rank);
+    std::int64_t stride = 1;
+    for (Py_ssize_t i = rank - 1; i >= 0 && shape != nullptr && strides != nullptr; --i) {
+      PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(shape_[static_cast<std::size_t>(i)]));
+      PyTuple_SET_ITEM(strides, i, PyLong_FromLongLong(stride));
+      stride *= shape_[static_cast<std::size_t>(i)] > 0 ? shape_[static_cast<std::size_t>(i)] : 1;
+    }
+    arguments_ = PyTuple_Pack(2, shape, strides);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    if (arguments_ == nullptr) return nullptr;
+  }
+  return PyObject_Call(torch.empty_strided(), arguments_, keywords);
+}
+
+PyObject* OutputMaker::make_exchanged(const Torch& torch, const dlpack::Device& device) {
+  dlpack::Tensor prototype{};
+  prototype.device = device;
+  prototype.ndim = static_cast<std::int32_t>(shape_.size());
+  prototype.dtype = type_;
+  prototype.shape = shape_.data();
+  dlpack::ManagedTensor* tensor = nullptr;
+  if (torch.api().allocate(&prototype, &tensor, nullptr, keep_first_error) != 0) {
+    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
+    return nullptr;
+  }
+  void* object = nullptr;
+  if (torch.api().import_tensor(tensor, &object) != 0) return nullptr;
+  return static_cast<PyObject*>(object);
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pyptx/diag/render.h"
+
+namespace pyptx::python {
+namespace {
+
+/// "PTX0312" -> the class for group 03.
+const char* class_name(std::string_view code) {
+  constexpr const char* kClasses[] = {
+      "PtxSyntaxError", "PtxSyntaxError", "VerifyError", "TargetError", "VerifyError",
+      "VerifyError",    "AssembleError",  "LaunchError", "LaunchError", "EmulatorError",
+  };
+  const int group = (code[3] - '0') * 10 + (code[4] - '0');
+  return group < std::ssize(kClasses) ? kClasses[group] : "Error";
+}
+
+}  // namespace
+
+diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table) {
+  if (!diagnostic.place && table != nullptr) {
+    diagnostic.place = table->resolve(diagnostic.loc, diagnostic.focus);
+  }
+  return diagnostic;
+}
+
+void raise(std::span<const diag::Diagnostic> diagnostics, const diag::LocationTable* table) {
+  std::vector<diag::Diagnostic> placed;
+  nb::list objects;
+  for (const diag::Diagnostic& diagnostic : diagnostics) {
+    placed.push_back(resolved(diagnostic, table));
+    objects.append(nb::cast(placed.back()));
+  }
+  std::string message = diag::render(placed, nullptr);
+  while (message.ends_with('\n')) message.pop_back();
+  const nb::object type =
+      nb::module_::import_("pyptx._errors").attr(class_name(placed.front().code()));
+  const nb::object error = type(nb::str(message.c_str(), message.size()), objects);
+  PyErr_SetObject(type.ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+void raise(const diag::Diagnostic& diagnostic, const diag::LocationTable* table) {
+  raise(std::span(&diagnostic, 1), table);
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Diagnostics as Python exceptions. The class is chosen by the group of the code (see
+// python/pyptx/_errors.py); the message is the rendered text, `.diagnostics` the objects. This is
+// the only place that turns a core failure into an exception.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <span>
+#include <utility>
+
+#include "pyptx/diag/diagnostic.h"
+
+namespace pyptx::python {
+
+namespace nb = nanobind;
+
+/// Raises the exception for `diagnostic`. `table` resolves its location; null when it has none.
+[[noreturn]] void raise(const diag::Diagnostic& diagnostic,
+                        const diag::LocationTable* table = nullptr);
+/// The same for several; the first one chooses the class. `diagnostics` must not be empty.
+[[noreturn]] void raise(std::span<const diag::Diagnostic> diagnostics,
+                        const diag::LocationTable* table = nullptr);
+
+/// The value, or the exception.
+template <typename T>
+T unwrap(diag::Result<T> result, const diag::LocationTable* table = nullptr) {
+  if (!result) raise(result.error(), table);
+  return std::move(*result);
+}
+inline void unwrap(const diag::Status& status, const diag::LocationTable* table = nullptr) {
+  if (!status) raise(status.error(), table);
+}
+
+/// A `_core.Diagnostic` whose place is resolved, so that it outlives the module it came from.
+diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table);
+
+}  // namespace pyptx::python

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frames.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace pyptx::python {
+namespace nb = nanobind;
+namespace {
+
+/// Set in a position whose call's arguments are the instruction's operands.
+constexpr std::uint32_t kArgumentsMap = 1U << 31;
+
+/// The package's folder with a separator at its end.
+const std::string& package_folder() {
+  static const std::string folder = [] {
+    const nb::object path = nb::module_::import_("pyptx").attr("__path__");
+    return nb::cast<std::string>(nb::str(path[0])) + "/";
+  }();
+  return folder;
+}
+
+const char* part_name(diag::Focus::Part part) {
+  switch (part) {
+    case diag::Focus::Part::Whole:
+      return "whole";
+    case diag::Focus::Part::Opcode:
+      return "opcode";
+    case diag::Focus::Part::Modifier:
+      return "modifier";
+    case diag::Focus::Part::Operand:
+      return "operand";
+    case diag::Focus::Part::Guard:
+      return "guard";
+  }
+  return "whole";
+}
+
+}  // namespace
+
+PythonLocations::~PythonLocations() {
+  if (!Py_IsInitialized()) return;
+  const nb::gil_scoped_acquire gil;
+  for (const auto& [code, is_authors] : codes_) Py_DECREF(code);
+}
+
+bool PythonLocations::is_author(PyCodeObject* code) {
+  const auto known = codes_.find(code);
+  if (known != codes_.end()) return known->second;
+  const nb::object name = nb::handle(reinterpret_cast<PyObject*>(code)).attr("co_filename");
+  const bool is_authors = !nb::cast<std::string>(name).starts_with(package_folder());
+  Py_INCREF(code);
+  codes_.emplace(code, is_authors);
+  return is_authors;
+}
+
+diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_map) {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    Py_DECREF(code);  // the frame keeps it
+    if (code == last_code_ || is_author(code)) {
+      std::uint32_t position = static_cast<std::uint32_t>(PyFrame_GetLasti(frame));
+      if (arguments_map) position |= kArgumentsMap;
+      if (code != last_code_ || position != last_position_) {
+        last_code_ = code;
+        last_position_ = position;
+        last_loc_ = table.external(reinterpret_cast<std::uintptr_t>(code), position);
+      }
+      Py_DECREF(frame);
+      return last_loc_;
+    }
+    PyFrameObject* caller = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = caller;
+  }
+  return diag::Loc::None;
+}
+
+std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::uint32_t position,
+                                                    diag::Focus focus) const {
+  const nb::gil_scoped_acquire gil;
+  try {
+    const auto code = nb::borrow(reinterpret_cast<PyObject*>(static_cast<std::uintptr_t>(handle)));
+    const nb::object found =
+        nb::module_::import_("pyptx._source")
+            .attr("place")(code, position & ~kArgumentsMap, (position & kArgumentsMap) != 0,
+                           part_name(focus.part), focus.index);
+    diag::Place place;
+    std::tie(place.file, place.line, place.column, place.end_line, place.end_column,
+             place.source_line) =
+        nb::cast<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                            std::string>>(found);
+    return place;
+  } catch (const std::exception&) {
+    // A place is a courtesy: failing to find it must not hide the error it belongs to.
+    return std::nullopt;
+  }
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where in the author's Python an instruction was written. Capturing stores a code object and an
+// instruction index, two words and no strings; file, line and columns are worked out when a
+// diagnostic is rendered, through co_positions() (see python/pyptx/_source.py).
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "pyptx/diag/loc.h"
+
+namespace pyptx::python {
+
+/// Keeps the code objects that a module's locations name, and resolves them.
+class PythonLocations final : public diag::LocationResolver {
+ public:
+  PythonLocations() = default;
+  PythonLocations(const PythonLocations&) = delete;
+  PythonLocations& operator=(const PythonLocations&) = delete;
+  ~PythonLocations() override;
+
+  /// The innermost frame outside the package folder, as an entry of `table`. With `arguments_map`
+  /// the call's positional arguments are the instruction's operands (ptx.inst), so a diagnostic
+  /// about one of them can point at it. Needs the GIL; never fails: Loc::None without a frame.
+  diag::Loc capture(diag::LocationTable& table, bool arguments_map);
+
+  std::optional<diag::Place> resolve(std::uint64_t handle, std::uint32_t position,
+                                     diag::Focus focus) const override;
+
+ private:
+  /// Whether frames of `code` are the author's; keeps the code object.
+  bool is_author(PyCodeObject* code);
+
+  std::unordered_map<PyCodeObject*, bool> codes_;  // owned references
+  PyCodeObject* last_code_ = nullptr;
+  std::uint32_t last_position_ = 0;
+  diag::Loc last_loc_ = diag::Loc::None;
+};
+
+}  // namespace pyptx::python

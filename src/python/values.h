@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Python authors hold besides a Reg (which is build::Reg itself): negated predicates, pairs,
+// addresses, arrays, types. Plain values; the tracer they belong to travels in the registers.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pyptx/build/operators.h"
+#include "pyptx/build/tracer.h"
+#include "pyptx/ir/operand.h"
+
+namespace pyptx::python {
+
+namespace nb = nanobind;
+
+/// !p
+struct NegPred {
+  build::Reg reg;
+};
+
+/// p|q
+struct PipeRef {
+  build::Reg first;
+  build::Reg second;
+};
+
+/// [base + offset]
+struct Address {
+  ir::Operand base;
+  std::int64_t offset = 0;
+};
+
+struct RegArray {
+  std::vector<build::Reg> regs;
+  isa::Type type{};
+  std::string base;  // the prefix of the registers' names, where they have one of their own
+};
+
+/// A type of pyptx.types.
+struct TypeObject {
+  isa::Type type{};
+};
+
+/// The one Python object of `type`.
+nb::object type_object(isa::Type type);
+/// The name in the text, such as "%r3"; for a register of another trace a phrase that says so.
+std::string name_of(build::Reg reg);
+
+/// A register or number for an operator; nullopt for anything else.
+std::optional<build::Value> to_value(build::Tracer& tracer, nb::handle value);
+/// The same where nothing else will do: reports and gives 0.
+build::Value need_value(build::Tracer& tracer, nb::handle value);
+
+}  // namespace pyptx::python

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parse_declaration.h"
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "constant_expression.h"
+#include "parse_initializer.h"
+#include "pyptx/isa/type.h"
+
+namespace pyptx::syntax {
+namespace {
+
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40;  // more than any memory holds
+
+/// The part of a declaration that its names share.
+class DeclarationParser {
+ public:
+  explicit DeclarationParser(ParseContext& context) : context_(context), cursor_(context.cursor) {}
+
+  // .space [.attribute(..)] {.align N | .vN} .type
+  bool specifiers(ir::Variable& variable) {
+    const auto space = cursor_.at(TokenKind::DotWord) ? space_of(cursor_.text()) : std::nullopt;
+    if (!space) return cursor_.fail_expected("a state space");
+    variable.space = *space;
+    cursor_.next();
+    while (true) {
+      if (cursor_.at_word(".attribute")) {
+        return cursor_.fail(
+            diag::Diagnostic(diag::Kind::UnsupportedSyntax, {"a variable attribute"}));
+      }
+      if (cursor_.at_word(".align")) {
+        if (!alignment(variable.align)) return false;
+      } else if (cursor_.at_word(".v2") || cursor_.at_word(".v4")) {
+        variable.vector = cursor_.at_word(".v2") ? 2 : 4;
+        cursor_.next();
+      } else {
+        return type(variable.type);
+      }
+    }
+  }
+
+  // [.ptr [.space] [.align N]]
+  bool pointer(ir::Variable& variable) {
+    if (!cursor_.accept_word(".ptr")) return true;
+    ir::PointerAttribute attribute;
+    if (cursor_.at(TokenKind::DotWord)) {
+      attribute.space = space_of(cursor_.text());
+      if (attribute.space) cursor_.next();
+    }
+    if (cursor_.at_word(".align") && !alignment(attribute.align)) return false;
+    variable.pointer = attribute;
+    return true;
+  }
+
+  // name[2][4]; parameters of a prototype may be called _
+  bool declarator(ir::Variable& variable) {
+    const std::uint32_t first = cursor_.position();
+    if (!cursor_.at(TokenKind::Identifier) && !cursor_.at(TokenKind::Underscore)) {
+      return cursor_.fail_expected("a name");
+    }
+    variable.name = context_.intern(cursor_.text(cursor_.next()));
+    if (cursor_.at(TokenKind::Less)) {
+      return cursor_.fail(
+          diag::Diagnostic(diag::Kind::UnsupportedSyntax, {"a numbered run of variables"}));
+    }
+    std::vector<std::uint64_t> extents;
+    while (cursor_.accept(TokenKind::BracketOpen)) {
+      if (extents.empty() && cursor_.accept(TokenKind::BracketClose)) {
+        extents.push_back(0);
+        continue;
+      }
+      const auto extent = parse_integer_literal(cursor_);
+      if (!extent || !cursor_.expect(TokenKind::BracketClose)) return false;
+      extents.push_back(*extent);
+    }
+    variable.loc = cursor_.loc(cursor_.since(first));
+    return set_extents(variable, extents, cursor_.since(first));
+  }
+
+ private:
+  bool alignment(std::uint32_t& align) {
+    cursor_.next();
+    const std::uint32_t first = cursor_.position();
+    const auto value = parse_integer_literal(cursor_);
+    if (!value) return false;
+    if (!std::has_single_bit(*value) || *value > std::uint64_t{1} << 30) {
+      return cursor_.fail(diag::Diagnostic(diag::Kind::DirectiveValue,
+                                           {".align", "a power of two", std::to_string(*value)}),
+                          cursor_.since(first));
+    }
+    align = static_cast<std::uint32_t>(*value);
+    return true;
+  }
+
+  bool type(isa::Type& type) {
+    if (!cursor_.at(TokenKind::DotWord)) return cursor_.fail_expected("a type");
+    const std::string_view word = cursor_.text();
+    const auto found = isa::find_type(word.substr(1));
+    const bool storable = found && isa::info(*found).bits >= 8 &&
+                          isa::info(*found).kind != isa::TypeKind::Opaque &&
+                          isa::info(*found).kind != isa::TypeKind::Predicate;
+    if (!storable) {
+      return cursor_.fail(
+          diag::Diagnostic(diag::Kind::UnknownType, {std::string(word), "a variable"}));
+    }
+    type = *found;
+    cursor_.next();
+    return true;
+  }
+
+  bool set_extents(ir::Variable& variable, const std::vector<std::uint64_t>& extents,
+                   TokenRange range) {
+    if (extents.empty()) return true;
+    std::uint64_t count = 1;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      const std::uint64_t extent = extents[i];
+      if (i != 0 && extent == 0) {
+        return cursor_.fail(
+            diag::Diagnostic(diag::Kind::DirectiveValue, {"an inner extent", "positive", "0"}),
+            range);
+      }
+      if (extent != 0 && count > kMaxElements / extent) {
+        return cursor_.fail(diag::Diagnostic(diag::Kind::DirectiveValue,
+                                             {"the number of elements",
+                                              "at most " + std::to_string(kMaxElements), "more"}),
+                            range);
+      }
+      count *= extent;
+    }
+    variable.count = count;
+    if (extents.size() > 1) variable.dimensions = extents;
+    return true;
+  }
+
+  ParseContext& context_;
+  Cursor& cursor_;
+};
+
+}  // namespace
+
+std::optional<ir::Space> space_of(std::string_view word) {
+  if (word == ".reg") return ir::Space::Register;
+  if (word == ".const") return ir::Space::Const;
+  if (word == ".global") return ir::Space::Global;
+  if (word == ".local") return ir::Space::Local;
+  if (word == ".param") return ir::Space::Param;
+  if (word == ".shared") return ir::Space::Shared;
+  return std::nullopt;
+}
+
+std::optional<ir::Linkage> linkage_of(std::string_view word) {
+  if (word == ".extern") return ir::Linkage::Extern;
+  if (word == ".visible") return ir::Linkage::Visible;
+  if (word == ".weak") return ir::Linkage::Weak;
+  if (word == ".common") return ir::Linkage::Common;
+  return std::nullopt;
+}
+
+std::optional<std::vector<ir::Variable>> parse_variables(ParseContext& context,
+                                                         ir::Linkage linkage) {
+  Cursor& cursor = context.cursor;
+  DeclarationParser parser(context);
+  ir::Variable common;
+  common.linkage = linkage;
+  if (!parser.specifiers(common)) return std::nullopt;
+  std::vector<ir::Variable> variables;
+  do {
+    ir::Variable& variable = variables.emplace_back(common);
+    if (!parser.declarator(variable)) return std::nullopt;
+    if (cursor.accept(TokenKind::Equal) && !parse_initializer(context, variable)) {
+      return std::nullopt;
+    }
+  } while (cursor.accept(TokenKind::Comma));
+  if (!cursor.expect(TokenKind::Semicolon)) return std::nullopt;
+  return variables;
+}
+
+std::optional<std::vector<ir::Variable>> parse_parameters(ParseContext& context) {
+  Cursor& cursor = context.cursor;
+  if (!cursor.expect(TokenKind::ParenOpen)) return std::nullopt;
+  std::vector<ir::Variable> parameters;
+  if (cursor.accept(TokenKind::ParenClose)) return parameters;
+  DeclarationParser parser(context);
+  do {
+    if (!cursor.at_word(".param") && !cursor.at_word(".reg")) {
+      cursor.fail_expected("'.param'");
+      return std::nullopt;
+    }
+    ir::Variable& variable = parameters.emplace_back();
+    if (!parser.specifiers(variable) || !parser.pointer(variable) || !parser.declarator(variable)) {
+      return std::nullopt;
+    }
+  } while (cursor.accept(TokenKind::Comma));
+  if (!cursor.expect(TokenKind::ParenClose)) return std::nullopt;
+  return parameters;
+}
+
+std::optional<RegisterType> parse_register_type(ParseContext& context) {
+  Cursor& cursor = context.cursor;
+  cursor.next();
+  RegisterType result;
+  if (cursor.at_word(".v2") || cursor.at_word(".v4")) {
+    result.vector = cursor.at_word(".v2") ? 2 : 4;
+    cursor.next();
+  }
+  if (!cursor.at(TokenKind::DotWord)) {
+    cursor.fail_expected("a type");
+    return std::nullopt;
+  }
+  const std::string_view word = cursor.text();
+  const auto type = isa::find_type(word.substr(1));
+  if (!type || !isa::info(*type).is_register) {
+    diag::Diagnostic diagnostic(diag::Kind::UnknownType, {std::string(word), "a register"});
+    if (type && isa::info(isa::info(*type).storage).is_register) {
+      diagnostic.fixits.push_back(
+          {"." + std::string(isa::info(isa::info(*type).storage).name), "registers hold it as"});
+    }
+    cursor.fail(std::move(diagnostic));
+    return std::nullopt;
+  }
+  cursor.next();
+  result.type = *type;
+  return result;
+}
+
+}  // namespace pyptx::syntax

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX ISA, chapter 6 (Instruction Operands) and section 4.5 (Constants).
+#include "print_operand.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "pyptx/isa/type.h"
+
+namespace pyptx::syntax {
+namespace {
+
+using ir::Operand;
+using ir::OperandKind;
+
+class OperandWriter {
+ public:
+  OperandWriter(TextWriter& out, const ir::Module& module, const ir::Function& function)
+      : out_(out), module_(module), function_(function) {}
+
+  void write(const Operand& operand) {
+    switch (operand.kind) {
+      case OperandKind::None:
+        return;
+      case OperandKind::NotRegister:
+        out_ << '!';
+        [[fallthrough]];
+      case OperandKind::Register:
+        out_ << name(operand.register_id());
+        component(operand.component);
+        return;
+      case OperandKind::Special:
+        out_ << isa::info(static_cast<isa::SpecialRegister>(operand.index)).name;
+        component(operand.component);
+        return;
+      case OperandKind::Integer:
+        out_.decimal(operand.value);
+        return;
+      case OperandKind::Float32:
+        out_ << "0f";
+        out_.hexadecimal(static_cast<std::uint64_t>(operand.value) & 0xFFFFFFFFU, 8);
+        return;
+      case OperandKind::Float64:
+        out_ << "0d";
+        out_.hexadecimal(static_cast<std::uint64_t>(operand.value), 16);
+        return;
+      case OperandKind::Symbol:
+        symbol(operand, operand.value);
+        return;
+      case OperandKind::Label:
+        out_ << module_.text(function_.labels[operand.index]);
+        return;
+      case OperandKind::Sink:
+        out_ << '_';
+        return;
+      case OperandKind::Address:
+      case OperandKind::Vector:
+      case OperandKind::Parenthesized:
+      case OperandKind::Pipe:
+        composite(operand);
+        return;
+    }
+  }
+
+  std::string_view name(ir::RegisterId id) const { return module_.text(function_.at(id).name); }
+
+ private:
+  void component(std::uint8_t number) {
+    if (number != 0) out_ << '.' << "?xyzw"[number];
+  }
+
+  void symbol(const Operand& operand, std::int64_t byte_offset) {
+    out_ << module_.text(static_cast<support::Symbol>(operand.index));
+    offset(byte_offset);
+  }
+
+  // PTX has no subtraction here: a negative offset is written +-8.
+  void offset(std::int64_t bytes) {
+    if (bytes == 0) return;
+    out_ << '+';
+    out_.decimal(bytes);
+  }
+
+  void list(std::span<const Operand> operands, std::string_view separator) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (i != 0) out_ << separator;
+      write(operands[i]);
+    }
+  }
+
+  void composite(const Operand& operand) {
+    const std::span<const Operand> children = function_.children(operand);
+    switch (operand.kind) {
+      case OperandKind::Address:
+        address(operand, children);
+        return;
+      case OperandKind::Vector:
+        out_ << '{';
+        list(children, ", ");
+        out_ << '}';
+        return;
+      case OperandKind::Parenthesized:
+        out_ << '(';
+        list(children, ", ");
+        out_ << ')';
+        return;
+      default:
+        list(children, "|");
+        return;
+    }
+  }
+
+  void address(const Operand& operand, std::span<const Operand> children) {
+    out_ << '[';
+    if (!children.empty()) {
+      const Operand& base = children.front();
+      if (base.kind == OperandKind::Symbol) {
+        symbol(base, base.value + operand.value);
+      } else {
+        write(base);
+        offset(operand.value);
+      }
+      for (const Operand& child : children.subspan(1)) {
+        out_ << ", ";
+        write(child);
+      }
+    }
+    out_ << ']';
+  }
+
+  TextWriter& out_;
+  const ir::Module& module_;
+  const ir::Function& function_;
+};
+
+}  // namespace
+
+void write_operand(TextWriter& out, const ir::Module& module, const ir::Function& function,
+                   const ir::Operand& operand) {
+  OperandWriter(out, module, function).write(operand);
+}
+
+void write_instruction(TextWriter& out, const ir::Module& module, const ir::Function& function,
+                       const ir::Instruction& instruction) {
+  OperandWriter writer(out, module, function);
+  if (instruction.guard) {
+    out << (instruction.guard_negated ? "@!" : "@") << writer.name(*instruction.guard) << ' ';
+  }
+  out << instruction.spelling->text;
+  char separator = ' ';
+  for (const Operand& operand : function.operands_of(instruction)) {
+    // The first operand follows a blank, the others a comma and a blank.
+    if (separator == ',') out << separator;
+    out << ' ';
+    writer.write(operand);
+    separator = ',';
+  }
+  out << ';';
+}
+
+}  // namespace pyptx::syntax

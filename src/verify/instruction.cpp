@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses the form that an instruction's operands fit, and checks guard, target and version.
+#include "pyptx/verify/instruction.h"
+
+#include <algorithm>
+#include <string>
+
+#include "operand.h"
+
+namespace pyptx::verify {
+namespace {
+
+using isa::Candidate;
+using isa::OperandSpec;
+
+/// How well one candidate fits: `operand` is the first that does not.
+struct Fit {
+  bool has_count = false;
+  Misfit misfit = Misfit::None;
+  std::size_t operand = 0;
+  const OperandSpec* spec = nullptr;
+  bool ok() const { return has_count && misfit == Misfit::None; }
+};
+
+/// Operands given beyond the mandatory ones fill optional places from the left.
+Fit fit(const Scope& scope, const Candidate& candidate, std::span<const ir::Operand> operands) {
+  Fit result;
+  const std::size_t mandatory = candidate.mandatory;
+  if (operands.size() < mandatory || operands.size() > candidate.operands.size()) return result;
+  result.has_count = true;
+  std::size_t spare = operands.size() - mandatory;
+  std::size_t next = 0;
+  for (const OperandSpec& spec : candidate.operands) {
+    if (spec.optional) {
+      if (spare == 0) continue;
+      --spare;
+    }
+    const Misfit misfit = check(scope, spec, operands[next]);
+    if (misfit != Misfit::None) {
+      result.misfit = misfit;
+      result.operand = next;
+      result.spec = &spec;
+      return result;
+    }
+    ++next;
+  }
+  return result;
+}
+
+diag::Status refuse(diag::Diagnostic diagnostic, const ir::Instruction& instruction,
+                    diag::Focus focus, std::string_view manual) {
+  diagnostic.loc = instruction.loc;
+  diagnostic.focus = focus;
+  diagnostic.manual = manual;
+  return diag::fail(std::move(diagnostic));
+}
+
+/// "3", "2 or 3": every count that some candidate takes.
+std::string counts_text(const isa::Spelling& spelling) {
+  std::vector<std::size_t> counts;
+  for (const Candidate& candidate : spelling.candidates) {
+    for (std::size_t n = candidate.mandatory; n <= candidate.operands.size(); ++n) {
+      counts.push_back(n);
+    }
+  }
+  std::ranges::sort(counts);
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  std::string text;
+  for (const std::size_t count : counts) {
+    if (!text.empty()) text += " or ";
+    text += std::to_string(count);
+  }
+  return text;
+}
+
+/// No candidate fits: the words of the one that came furthest.
+diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruction) {
+  const isa::Spelling& spelling = *instruction.spelling;
+  const auto operands = scope.function.operands_of(instruction);
+  const Candidate* best = nullptr;
+  Fit best_fit;
+  for (const Candidate& candidate : spelling.candidates) {
+    const Fit here = fit(scope, candidate, operands);
+    if (!here.has_count) continue;
+    // A wrong kind says less than a wrong length, and that less than a wrong type.
+    const auto rank = [](const Fit& f) {
+      const unsigned detail =
+          f.misfit == Misfit::Kind ? 0U : (f.misfit == Misfit::Elements ? 1U : 2U);
+      return f.operand * 3 + detail;
+    };
+    if (best == nullptr || rank(here) > rank(best_fit)) {
+      best = &candidate;
+      best_fit = here;
+    }
+  }
+  if (best == nullptr) {
+    diag::Diagnostic diagnostic(diag::Kind::OperandCount, {spelling.text, counts_text(spelling),
+                                                           std::to_string(operands.size())});
+    diagnostic.notes.push_back("form: " + std::string(spelling.candidates[0].form->syntax));
+    return refuse(std::move(diagnostic), instruction, {}, spelling.candidates[0].form->manual);
+  }
+  diag::Diagnostic diagnostic = describe(scope, *best_fit.spec, operands[best_fit.operand],
+                                         best_fit.misfit, best_fit.operand, spelling);
+  diagnostic.notes.push_back("form: " + std::string(best->form->syntax));
+  const diag::Focus focus{diag::Focus::Part::Operand, static_cast<std::uint16_t>(best_fit.operand)};
+  return refuse(std::move(diagnostic), instruction, focus, best->form->manual);
+}
+
+diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& needs,
+                             const std::string& what) {
+  if (!needs.admits(module.target)) {
+    return {diag::Kind::TargetTooLow, {what, needs.targets_text(), module.target.text()}};
+  }
+  return {diag::Kind::VersionTooLow, {what, needs.version.text(), module.version.text()}};
+}
+
+}  // namespace
+
+bool InstructionJudge::is_available(const ir::Module& module,
+                                    const isa::Availability& needs) const {
+  return needs.admits(module.target) &&
+         (mode_ == VersionMode::Lowest || needs.version <= module.version);
+}
+
+void InstructionJudge::raise_required(const ir::Module& module, const Candidate& candidate) {
+  if (module.target != last_target_) {
+    last_target_ = module.target;
+    required_ = std::max(required_, module.target.minimum_version());
+  }
+  for (const isa::Availability& needs : candidate.needs) {
+    required_ = std::max(required_, needs.version);
+  }
+}
+
+diag::Status InstructionJudge::judge_specials(const ir::Module& module,
+                                              const ir::Function& function,
+                                              const ir::Instruction& instruction) {
+  const auto operands = function.operands_of(instruction);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].kind != ir::OperandKind::Special) continue;
+    const auto special = static_cast<isa::SpecialRegister>(operands[i].index);
+    const isa::Availability needs = isa::needs(special);
+    required_ = std::max(required_, needs.version);
+    if (is_available(module, needs)) continue;
+    const diag::Focus focus{diag::Focus::Part::Operand, static_cast<std::uint16_t>(i)};
+    return refuse(unavailable(module, needs, std::string(isa::info(special).name)), instruction,
+                  focus, "special-registers");
+  }
+  return diag::success();
+}
+
+diag::Status InstructionJudge::judge(const ir::Module& module, const ir::Function& function,
+                                     ir::Instruction& instruction) {
+  const isa::Spelling& spelling = *instruction.spelling;
+  if (instruction.guard && function.at(*instruction.guard).declared != isa::Type::Pred) {
+    const std::string_view type = isa::info(function.at(*instruction.guard).declared).name;
+    return refuse({diag::Kind::GuardType, {"." + std::string(type)}}, instruction,
+                  {diag::Focus::Part::Guard, 0}, "predicated-execution");
+  }
+  const Scope scope{module, function};
+  const auto operands = function.operands_of(instruction);
+  const Candidate* fitting = nullptr;  // operands fit, but the target or version does not
+  const isa::Availability* missing = nullptr;
+  for (std::size_t i = 0; i < spelling.candidates.size(); ++i) {
+    const Candidate& candidate = spelling.candidates[i];
+    if (!fit(scope, candidate, operands).ok()) continue;
+    const auto lacking = std::ranges::find_if(candidate.needs, [&](const isa::Availability& needs) {
+      return !is_available(module, needs);
+    });
+    if (lacking == candidate.needs.end()) {
+      instruction.candidate = static_cast<std::uint8_t>(i);
+      raise_required(module, candidate);
+      return judge_specials(module, function, instruction);
+    }
+    if (fitting == nullptr) {
+      fitting = &candidate;
+      missing = &*lacking;
+    }
+  }
+  if (fitting == nullptr) return refuse_operands(scope, instruction);
+  return refuse(unavailable(module, *missing, spelling.text), instruction, {},
+                fitting->form->manual);
+}
+
+}  // namespace pyptx::verify

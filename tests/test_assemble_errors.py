@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an assembler refuses is shown at the author's line."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyptx import Tile, _core, _toolchain, kernel, ptx
+from pyptx._errors import AssembleError, EmulatorError
+from pyptx.types import f32
+
+
+@kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), grid=(1, 1, 1), block=(1, 1, 1))
+def broken(X, Y):
+    ptx.comment("two lines\nof comment")
+    ptx.raw("{\n\tgarbage %r1;\n}")
+    ptx.ret()
+
+
+def line_of(text: str) -> int:
+    lines, first = inspect.getsourcelines(broken.signature.fn)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+needs_assembler = pytest.mark.skipif(
+    _toolchain.missing_assembler() is not None, reason="no PTX assembler"
+)
+
+
+@needs_assembler
+def test_the_authors_line_is_named() -> None:
+    with pytest.raises(AssembleError) as caught:
+        broken.cubin()
+    text = str(caught.value)
+    assert f"{__file__}:{line_of('garbage')}" in text
+    assert 'ptx.raw("{' in text
+    assert "note: PTX line" in text
+    place: Any = caught.value.diagnostics[0]
+    assert place.line == line_of("garbage")
+
+
+@needs_assembler
+def test_text_from_elsewhere_has_no_python_line() -> None:
+    plan = _core.LaunchPlan("broken", (1, 1, 1), (1, 1, 1))
+    other = broken.ptx() + "\n// not what the module prints\n"
+    image = _core.KernelImage(other, "sm_90a", plan, broken.module())
+    with pytest.raises(AssembleError, match="PTX line") as caught:
+        image.cubin()
+    assert __file__ not in str(caught.value)
+
+
+def test_the_emulator_names_raw_text_too() -> None:
+    with pytest.raises(EmulatorError) as caught:
+        broken(np.zeros(1, np.float32))
+    assert f"{__file__}:{line_of('garbage')}" in str(caught.value)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lints refuse what they are there to refuse."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parent.parent / "tools" / "lint"
+sys.path.insert(0, str(TOOLS))
+
+import layers  # noqa: E402
+import sizes  # noqa: E402
+import tidy  # noqa: E402
+import words  # noqa: E402
+
+CMAKE = """
+pyptx_layer(support)
+pyptx_layer(diag DEPS support)
+pyptx_layer(isa DEPS diag)
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    for folder in ("src/support", "src/diag", "src/isa", "include/pyptx/isa"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def test_layers_may_use_what_lies_below(tree: Path):
+    (tree / "src/isa/a.cpp").write_text('#include "pyptx/support/x.h"\n#include "pyptx/isa/y.h"\n')
+    assert layers.violations(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "used"), [("src/support/a.cpp", "diag"), ("src/diag/a.h", "isa")]
+)
+def test_layers_refuse_an_include_that_points_up(tree: Path, place: str, used: str):
+    (tree / place).write_text(f'// first line\n#include "pyptx/{used}/x.h"\n')
+    layer = place.split("/")[1]
+    assert layers.violations(tree) == [f"{place}:2: {layer} may not use {used}"]
+
+
+def test_layers_of_this_tree_are_read():
+    cmake = (layers.ROOT / "CMakeLists.txt").read_text()
+    found = layers.read_layers(cmake)
+    assert "build" not in layers.closure(found, "verify")
+    assert {"ir", "isa", "diag", "support"} <= layers.closure(found, "syntax")
+    assert layers.closure(found, "driver").isdisjoint({"ir", "isa", "emu"})
+
+
+def test_sizes_refuse_a_long_file(tmp_path: Path):
+    (tmp_path / "long.cpp").write_text("x\n" * (sizes.LIMIT + 1))
+    (tmp_path / "short.cpp").write_text("x\n" * sizes.LIMIT)
+    (tmp_path / "data.json").write_text("x\n" * 9999)
+    names = ["long.cpp", "short.cpp", "data.json"]
+    assert [p.split(":")[0] for p in sizes.too_long(tmp_path, names)] == ["long.cpp"]
+
+
+def test_words_refuse_open_ends_paths_and_missing_licences():
+    licence = f"// {words.SPDX}\n"
+    assert words.problems_of("a.cpp", licence + "int x;\n") == []
+    assert words.problems_of("a.cpp", "int x;\n") == [f"a.cpp:1: no licence line ({words.SPDX})"]
+    open_end = words.problems_of("a.cpp", licence + "// TO" + "DO: later\n")
+    assert open_end == ["a.cpp:2: an open end: finish it or file it"]
+    path = words.problems_of("a.cpp", licence + 'f("/ho' + 'me/me/x");\n')
+    assert path == ["a.cpp:2: a path of one machine"]
+
+
+def test_tidy_depends_on_the_headers_of_the_project_only():
+    root = tidy.ROOT
+    listing = f"""ninja: Entering directory `x'
+src/a.cpp.o: #deps 4, deps mtime 1 (VALID)
+    {root}/src/a.cpp
+    /usr/include/string
+    {root}/.venv/lib/nanobind.h
+    generated/include/ids.h
+
+src/b.cpp.o: #deps 0, deps mtime 2 (VALID)
+"""
+    build = root / "build" / "release"
+    assert tidy.read_dependencies(listing, build) == {
+        "src/a.cpp.o": [root / "src/a.cpp", build / "generated/include/ids.h"],
+        "src/b.cpp.o": [],
+    }
+
+
+def test_tidy_digests_see_order_and_boundaries():
+    assert tidy.digest_of([b"ab", b"c"]) != tidy.digest_of([b"a", b"bc"])
+    assert tidy.digest_of([b"a", b"b"]) != tidy.digest_of([b"b", b"a"])

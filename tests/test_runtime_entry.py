@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C entry with torch tensors on the CPU: what it takes by itself, and what it hands on."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from pyptx import _core  # noqa: E402
+from pyptx._errors import EmulatorError  # noqa: E402
+from test_runtime import add_image  # noqa: E402
+
+N = 96
+
+
+class Recorder:
+    """A slow path that remembers its calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        self.calls.append((args, kwargs))
+        return "slow"
+
+
+@pytest.fixture(params=["empty", "exchange"])
+def entry(request: pytest.FixtureRequest) -> _core.Entry:
+    """ADD on 96 elements, under both ways of making outputs."""
+    made = _core.Entry(Recorder(), request.param)
+    made.add([("f32", (N,)), (torch.float32, (N,))], [("f32", (N,))], "cpu", add_image(N))
+    return made
+
+
+@pytest.fixture
+def x() -> torch.Tensor:
+    return torch.arange(N, dtype=torch.float32)
+
+
+def assert_hit(entry: _core.Entry, x: torch.Tensor, y: torch.Tensor, **kwargs: Any) -> Any:
+    hits, misses = entry.hits, entry.misses
+    result = entry(x, y, **kwargs)
+    assert (entry.hits, entry.misses) == (hits + 1, misses)
+    assert torch.equal(result, x + y)
+    return result
+
+
+def assert_miss(entry: _core.Entry, *args: Any, **kwargs: Any) -> None:
+    misses = entry.misses
+    assert entry(*args, **kwargs) == "slow"
+    assert entry.misses == misses + 1
+    seen_args, seen_kwargs = entry.slow_path.calls[-1]
+    assert len(seen_args) == len(args)
+    assert all(a is b for a, b in zip(seen_args, args, strict=True))
+    assert seen_kwargs.keys() == kwargs.keys()
+
+
+def test_outputs_are_ordinary_tensors(entry: _core.Entry, x: torch.Tensor) -> None:
+    result = assert_hit(entry, x, x * 2)
+    assert type(result) is torch.Tensor
+    assert result.device == x.device
+    assert result.is_contiguous()
+    assert not result.requires_grad
+    assert result.data_ptr() != x.data_ptr()
+    assert_hit(entry, result, x)
+
+
+def test_out_is_written_and_returned(entry: _core.Entry, x: torch.Tensor) -> None:
+    out = torch.zeros(N)
+    assert assert_hit(entry, x, x, out=out) is out
+    assert assert_hit(entry, x, x, out=(out,)) is out
+    assert assert_hit(entry, x, x, out=None) is not out
+
+
+def test_a_view_with_an_offset_is_read_where_it_is(entry: _core.Entry) -> None:
+    base = torch.arange(2 * N, dtype=torch.float32)
+    assert_hit(entry, base[1 : N + 1], base[N:])
+
+
+def test_what_does_not_match_is_handed_on(entry: _core.Entry, x: torch.Tensor) -> None:
+    assert_miss(entry)
+    assert_miss(entry, x)
+    assert_miss(entry, x, x, x)
+    assert_miss(entry, x, 3)
+    assert_miss(entry, x, x.numpy())
+    assert_miss(entry, x, x.double())
+    assert_miss(entry, x, x.int())
+    assert_miss(entry, x, x[:-1])
+    assert_miss(entry, x, x.reshape(2, N // 2))
+    assert_miss(entry, x, torch.zeros(2 * N)[::2])
+    assert_miss(entry, x, torch.zeros(1).expand(N))
+    assert_miss(entry, x, torch.empty(N, device="meta"))
+    assert_miss(entry, x, x.to_sparse())
+    assert_miss(entry, x, torch._neg_view(x))
+    assert_miss(entry, x, x, scale=2)
+    assert_miss(entry, x, x, out=torch.zeros(N + 1))
+    assert_miss(entry, x, x, out=torch.zeros(N).int())
+    assert_miss(entry, x, x, out=(torch.zeros(N), torch.zeros(N)))
+    assert_miss(entry, x, x, out=torch.zeros(N, requires_grad=True))
+    assert entry.hits == 0
+
+
+def test_subclasses_are_handed_on(entry: _core.Entry, x: torch.Tensor) -> None:
+    class Mine(torch.Tensor):
+        pass
+
+    assert_miss(entry, x, x.as_subclass(Mine))
+
+
+def test_autograd_is_not_bypassed(entry: _core.Entry, x: torch.Tensor) -> None:
+    leaf = x.clone().requires_grad_()
+    parameter = torch.nn.Parameter(x.clone())
+    assert_miss(entry, leaf, x)
+    assert_miss(entry, parameter, x)
+    with torch.no_grad():
+        assert type(assert_hit(entry, parameter, x)) is torch.Tensor
+        assert not assert_hit(entry, leaf, x).requires_grad
+    with torch.inference_mode():
+        assert_hit(entry, x, x)
+
+
+def test_modes_and_transforms_are_not_bypassed(entry: _core.Entry, x: torch.Tensor) -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.autograd import forward_ad
+    from torch.overrides import TorchFunctionMode
+
+    class Watching(TorchFunctionMode):
+        pass
+
+    with FakeTensorMode():
+        assert_miss(entry, torch.empty(N), torch.empty(N))
+        assert_miss(entry, x, x)
+    with Watching():
+        assert_miss(entry, x, x)
+    with forward_ad.dual_level():
+        assert_miss(entry, forward_ad.make_dual(x, x), x)
+
+    def body(a: torch.Tensor) -> torch.Tensor:
+        assert_miss(entry, a, x)
+        return a.sum()
+
+    torch.func.vmap(body)(torch.zeros(3, N))
+    torch.func.grad(body)(x)
+    torch.func.jvp(body, (x,), (x,))
+    assert_hit(entry, x, x)
+
+
+def test_several_specialisations_live_side_by_side(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    for n in (32, 64, N):
+        entry.add([("f32", (n,))] * 2, [("f32", (n,))], "cpu", add_image(n))
+    assert len(entry) == 3
+    for n in (64, 32, N, 64):
+        assert_hit(entry, x[:n].clone(), x[:n].clone())
+    entry.add([("f32", (32,))] * 2, [("f32", (32,))], "cpu", add_image(32))
+    assert len(entry) == 3, "the same inputs replace"
+    entry.clear()
+    assert_miss(entry, x, x)
+
+
+def test_several_outputs_come_as_a_tuple(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    entry.add([("f32", (N,))], [("f32", (N,)), ("f32", (N,))], "cpu", add_image(N))
+    second = torch.ones(N)
+    first, result = entry(x, out=(second, torch.zeros(N)))
+    assert first is second
+    assert torch.equal(result, x + 1)
+    made = entry(x)
+    assert isinstance(made, tuple)
+    assert len(made) == 2
+
+
+def test_errors_of_the_emulator_are_raised(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    entry.add([("f32", (N,))] * 2, [("f32", (N,))], "cpu", add_image(N + 1))
+    with pytest.raises(EmulatorError):
+        entry(x, x)
+    assert not entry.slow_path.calls
+
+
+def test_add_checks_what_it_is_given() -> None:
+    entry = _core.Entry(Recorder())
+    rows = [("f32", (N,))]
+    with pytest.raises(TypeError, match="f99"):
+        entry.add([("f99", (N,))] * 2, rows, "cpu", add_image(N))
+    with pytest.raises(ValueError, match="device_type"):
+        entry.add(rows * 2, rows, "gpu", add_image(N))
+    with pytest.raises(ValueError, match="tensors"):
+        entry.add(rows, rows, "cpu", add_image(N))
+    with pytest.raises(TypeError):
+        entry.add(rows * 2, rows, "cpu", "not an image")
+    with pytest.raises(ValueError, match="outputs_from"):
+        _core.Entry(Recorder(), "somewhere")
+    assert len(entry) == 0
+
+
+def test_the_slow_path_may_raise_and_be_replaced(x: torch.Tensor) -> None:
+    def failing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        raise KeyError("mine")
+
+    entry = _core.Entry(failing)
+    with pytest.raises(KeyError, match="mine"):
+        entry(x)
+    entry.slow_path = lambda args, kwargs: len(args)
+    assert entry(x, x) == 2
+
+
+def test_entries_in_cycles_are_collected() -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.entry = _core.Entry(self.slow)
+
+        def slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            pass
+
+    owner = Owner()
+    gone = weakref.ref(owner.entry)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+def test_threads_may_call_one_entry(entry: _core.Entry, x: torch.Tensor) -> None:
+    results: list[torch.Tensor] = []
+
+    def work(k: int) -> None:
+        for _ in range(20):
+            results.append(entry(x, x * k) - x * (k + 1))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 80
+    assert all(not r.any() for r in results)
+
+
+def test_guards_are_asked_before_each_call(entry: _core.Entry, x: torch.Tensor) -> None:
+    names = {"a": 1}
+    stale = Recorder()
+    entry.watch(_core.Guards([(names, "a", names["a"])]), stale)
+    assert_hit(entry, x, x)
+    names["a"] = 2
+    hits, misses = entry.hits, entry.misses
+    assert entry(x, x, out=None) == "slow"
+    assert (entry.hits, entry.misses) == (hits, misses)
+    assert [(len(args), kwargs) for args, kwargs in stale.calls] == [(2, {"out": None})]
+    assert torch.equal(entry.run(x, x), x + x)  # not asked
+    entry.watch(_core.Guards([(names, "a", 2)]), stale)
+    assert_hit(entry, x, x)
+    assert len(stale.calls) == 1
+
+
+def test_memory_of_a_functional_tensor_is_not_read(entry: _core.Entry, x: torch.Tensor) -> None:
+    wrapped = torch._to_functional_tensor(x)
+    assert_miss(entry, wrapped, x)
+
+
+def test_written_tensors_have_a_new_version(entry: _core.Entry, x: torch.Tensor) -> None:
+    out = torch.zeros(N)
+    version = out._version
+    assert_hit(entry, x, x, out=out)
+    assert out._version == version + 1
+    inputs = x._version
+    assert_hit(entry, x, x)
+    assert x._version == inputs
+
+
+def test_the_table_is_bounded(entry: _core.Entry, x: torch.Tensor) -> None:
+    for n in range(1, 300):
+        entry.add([("f32", (n,)), ("f32", (n,))], [("f32", (n,))], "cpu", add_image(n))
+    assert len(entry) == 256
+    assert_hit(entry, torch.ones(299), torch.ones(299))
+    assert_miss(entry, torch.ones(1), torch.ones(1))

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/driver/assemble.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "deep_stack.h"
+#include "fake_driver.h"
+#include "process.h"
+
+// nvJitLink keeps a few bytes of a session whose target or options it refused.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {
+  return "leak:libnvJitLink";
+}
+
+namespace pyptx::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string kernel_text(const std::string& version, const std::string& line) {
+  return ".version " + version +
+         "\n.target sm_90a\n.address_size 64\n.visible .entry k(.param "
+         ".u64 a)\n{\n.reg .b64 %rd<3>;\n" +
+         line + "\nret;\n}\n";
+}
+
+class AssembleTest : public FakeDriverTest {
+ protected:
+  void SetUp() override {
+    FakeDriverTest::SetUp();
+    std::string name = (fs::temp_directory_path() / "pyptx-assemble-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    setenv("PYPTX_CACHE_DIR", folder_.c_str(), 1);
+    add_compiler_folder(PYPTX_SITE_PACKAGES);
+  }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    unsetenv("PYPTX_CACHE_DIR");
+    FakeDriverTest::TearDown();
+  }
+  static AssembleOptions options(Compiler compiler) {
+    AssembleOptions out;
+    out.target = "sm_90a";
+    out.compiler = compiler;
+    return out;
+  }
+
+  std::string folder_;
+};
+
+/// The tests of both real compilers; each is skipped where its compiler is not installed.
+class RealCompilerTest : public AssembleTest, public testing::WithParamInterface<Compiler> {
+ protected:
+  void SetUp() override {
+    AssembleTest::SetUp();
+    if (const auto found = find_compiler(GetParam()); !found) {
+      GTEST_SKIP() << found.error().notes.at(0);
+    }
+  }
+};
+
+TEST_P(RealCompilerTest, MakesACubin) {
+  const auto result = assemble(kernel_text("8.0", "ld.param.u64 %rd1,[a];"), options(GetParam()));
+  ASSERT_TRUE(result.ok()) << result.error().diagnostic.message();
+  EXPECT_THAT(result->cubin, StartsWith("\x7f"
+                                        "ELF"));
+  EXPECT_EQ(result->compiler, find_compiler(GetParam())->name);
+  EXPECT_FALSE(result->from_cache);
+}
+
+TEST_P(RealCompilerTest, PassesOptionsAndKeepsTheLog) {
+  auto verbose = options(GetParam());
+  verbose.flags = {"-v", "--maxrregcount=32"};
+  const auto result = assemble(kernel_text("8.0", ""), verbose);
+  ASSERT_TRUE(result.ok()) << result.error().diagnostic.message();
+  EXPECT_THAT(result->log, HasSubstr("registers"));
+  const auto again = assemble(kernel_text("8.0", ""), verbose);
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->from_cache);
+  EXPECT_EQ(again->log, result->log);
+  EXPECT_EQ(again->cubin, result->cubin);
+  verbose.flags.pop_back();
+  EXPECT_FALSE(assemble(kernel_text("8.0", ""), verbose)->from_cache) << "other options";
+}
+
+TEST_P(RealCompilerTest, NamesTheLine) {
+  const auto result = assemble(kernel_text("8.0", "ld.foo.u64 %rd1,[a];"), options(GetParam()));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().diagnostic.code(), "PTX0602");
+  EXPECT_EQ(result.error().ptx_line, 7U);
+  EXPECT_THAT(result.error().diagnostic.message(), HasSubstr(".foo"));
+  EXPECT_THAT(result.error().diagnostic.notes.at(0), StartsWith("PTX line 7: "));
+}
+
+TEST_P(RealCompilerTest, SaysThatTheVersionIsTooNew) {
+  const auto result = assemble(kernel_text("19.9", ""), options(GetParam()));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().diagnostic.code(), "PTX0603");
+  EXPECT_THAT(result.error().diagnostic.message(), HasSubstr("PTX ISA 19.9"));
+}
+
+TEST_P(RealCompilerTest, SaysThatTargetOrOptionAreUnknown) {
+  auto wrong = options(GetParam());
+  wrong.target = "sm_9000";
+  auto result = assemble(kernel_text("8.0", ""), wrong);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().diagnostic.code(), "PTX0605") << result.error().diagnostic.message();
+  wrong = options(GetParam());
+  wrong.flags = {"--nonsense"};
+  result = assemble(kernel_text("8.0", ""), wrong);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().diagnostic.code(), "PTX0606") << result.error().diagnostic.message();
+}
+
+TEST_P(RealCompilerTest, RefusesGarbage) {
+  for (const std::string& text : {std::string("garbage"), std::string(), std::string("a\0b", 3)}) {
+    const auto result = assemble(text, options(GetParam()));
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().diagnostic.code(), "PTX0602") << result.error().diagnostic.message();
+  }
+}
+
+TEST_P(RealCompilerTest, ThreadsCompileTogether) {
+  std::vector<std::thread> threads;
+  std::atomic<int> failed = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&failed, i] {
+      const auto text = kernel_text("8.0", "add.u64 %rd1, %rd2, " + std::to_string(i) + ";");
+      if (!assemble(text, options(GetParam()))) ++failed;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Compilers, RealCompilerTest,
+                         testing::Values(Compiler::NvJitLink, Compiler::Ptxas),
+                         [](const auto& compiler) {
+                           return compiler.param == Compiler::NvJitLink ? "NvJitLink" : "Ptxas";
+                         });
+
+TEST_F(AssembleTest, TheDriverIsTheLastResort) {
+  const auto found = find_compiler(Compiler::DriverJit);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->name, "the driver's JIT 13.0");
+  auto jit = options(Compiler::DriverJit);
+  jit.flags = {"-O1", "--maxrregcount=64", "-v"};
+  const auto result = assemble("good text", jit);
+  ASSERT_TRUE(result.ok()) << result.error().diagnostic.message();
+  EXPECT_EQ(result->cubin, "cubin for 65626");  // 0x10000 + 90: sm_90a
+  EXPECT_EQ(count("cuLinkDestroy"), 1);
+}
+
+TEST_F(AssembleTest, TheDriversWordsAreQuoted) {
+  auto result = assemble("bad text", options(Compiler::DriverJit));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().ptx_line, 3U);
+  EXPECT_EQ(result.error().diagnostic.message(),
+            "the driver's JIT 13.0 refused the kernel: it is bad");
+  EXPECT_EQ(count("cuLinkDestroy"), 1);
+  cuda().failures["cuLinkComplete"] = 2;
+  result = assemble("good text", options(Compiler::DriverJit));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().diagnostic.code(), "PTX0604");
+  auto odd = options(Compiler::DriverJit);
+  odd.flags = {"--fmad=false"};
+  EXPECT_EQ(assemble("good text", odd).error().diagnostic.code(), "PTX0606");
+  odd.flags.clear();
+  odd.target = "compute_90";
+  EXPECT_EQ(assemble("good text", odd).error().diagnostic.code(), "PTX0605");
+}
+
+TEST_F(AssembleTest, FindingACompilerDoesNotStartCuda) {
+  // CUDA does not survive fork(), and a process may compile before it forks its workers.
+  add_compiler_folder(folder_);  // look again
+  for (const Compiler compiler : {Compiler::NvJitLink, Compiler::Ptxas}) {
+    if (!find_compiler(compiler)) continue;
+    EXPECT_EQ(count("cuInit"), 0);
+  }
+}
+
+TEST_F(AssembleTest, DoesWithoutACache) {
+  auto jit = options(Compiler::DriverJit);
+  ASSERT_TRUE(assemble("good cached", jit).ok());
+  EXPECT_TRUE(assemble("good cached", jit)->from_cache);
+  jit.use_cache = false;
+  EXPECT_FALSE(assemble("good cached", jit)->from_cache);
+  jit.use_cache = true;
+  setenv("PYPTX_CACHE_DIR", "/dev/null/no/folder", 1);
+  EXPECT_TRUE(assemble("good cached", jit).ok());
+  EXPECT_FALSE(assemble("good cached", jit)->from_cache);
+}
+
+TEST_F(AssembleTest, RunsPrograms) {
+  std::string why;
+  auto run = run_process({"sh", "-c", "echo out; echo err >&2; exit 3"}, why);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->exit_code, 3);
+  EXPECT_EQ(run->output, "out\nerr\n");
+  run = run_process({"sh", "-c", "kill -9 $$"}, why);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->signal, 9);
+  EXPECT_FALSE(run_process({"/no/such/program"}, why));
+  EXPECT_THAT(why, HasSubstr("No such file"));
+}
+
+int depth_of(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return depth == 0 ? frame[0] : depth_of(depth - 1) + (frame[0] == frame[0] ? 1 : 0);
+}
+
+TEST_F(AssembleTest, ADeepStackIsDeep) {
+  int reached = 0;
+  on_deep_stack([&reached] { reached = depth_of(10000); });  // 40 MiB
+  EXPECT_EQ(reached, 10000);
+}
+
+}  // namespace
+}  // namespace pyptx::driver

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/support/result.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace pyptx::support {
+namespace {
+
+using Text = Result<std::unique_ptr<int>, std::string>;
+
+Text half(int value) {
+  if (value % 2 != 0) return Failure{std::string("odd")};
+  return std::make_unique<int>(value / 2);
+}
+
+TEST(Result, CarriesAMoveOnlyValueOrAnError) {
+  Text good = half(8);
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(**good, 4);
+  const std::unique_ptr<int> taken = std::move(good).value();
+  EXPECT_EQ(*taken, 4);
+  const Text bad = half(7);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error(), "odd");
+}
+
+TEST(Result, AnErrorPassesThroughAnotherValueType) {
+  const auto outer = [](int value) -> Result<int, std::string> {
+    Text inner = half(value);
+    if (!inner) return inner.failure();
+    return **inner + 1;
+  };
+  EXPECT_EQ(outer(8).value(), 5);
+  EXPECT_EQ(outer(3).error(), "odd");
+}
+
+}  // namespace
+}  // namespace pyptx::support

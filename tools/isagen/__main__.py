@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command line: ``python -m isagen --table isa --out build/generated`` or ``--examples``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from .model import Table, TableError, load
+from .writer import outputs
+
+
+def write(table: Table, out: Path) -> None:
+    """Write every output; a file whose text did not change keeps its time stamp."""
+    for name, text in outputs(table).items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    """Run the generator; a bad table is one line on standard error and exit status 1."""
+    parser = argparse.ArgumentParser(prog="isagen", description=__doc__)
+    parser.add_argument("--table", type=Path, required=True, help="the isa folder")
+    parser.add_argument("--out", type=Path, help="folder for the generated C++")
+    parser.add_argument("--examples", action="store_true", help="print the examples as JSON")
+    arguments = parser.parse_args()
+    try:
+        table = load(arguments.table)
+        if arguments.out:
+            write(table, arguments.out)
+    except TableError as error:
+        print(f"isagen: {error}", file=sys.stderr)
+        return 1
+    if arguments.examples:
+        rows = [{"text": e.text, "code": e.code} for form in table.forms for e in form.examples]
+        json.dump(rows, sys.stdout, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

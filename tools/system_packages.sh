@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Makes sure of the few things that do not come from PyPI: a C++20 compiler and GoogleTest.
+# Installs them with apt-get where it may, and says what is missing where it may not.
+set -eu
+missing=""
+command -v g++ >/dev/null 2>&1 || missing="$missing g++"
+[ -e /usr/include/gtest/gtest.h ] || missing="$missing libgtest-dev"
+[ -e /usr/include/gmock/gmock.h ] || missing="$missing libgmock-dev"
+python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
+[ -n "$missing" ] || exit 0
+if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends $missing
+else
+  echo "please install:$missing (Debian package names)" >&2
+  exit 1
+fi
