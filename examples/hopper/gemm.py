@@ -121,7 +121,7 @@ def store_fragment(acc: Any, pc: Any, row: Any, column: Any, rows: Any, n: int) 
 def multiply_and_store(
     ring: TileRing, k_tiles: int, tid: Any, pc: Any, origin: tuple[Any, Any], end: tuple[Any, int]
 ) -> None:
-    """What a consumer warpgroup does: its 64 rows of the CTA's tile, which begins at `origin`."""
+    """Multiply and store the 64 rows of a consumer warpgroup; the tile begins at `origin`."""
     consumer = (tid >> 7) - 1
     lane = tid & 31
     acc = ring.consume(k_tiles, consumer, lane)
