@@ -24,7 +24,7 @@ $(READY): requirements-dev.txt tools/system_packages.sh
 
 build: $(READY)
 	cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=ON \
-	  -DPYPTX_INPLACE=ON -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	  -DPYPTX_INPLACE=ON -DPYPTX_BENCH=ON -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
 	cmake --build build/release -j $(JOBS)
 
 demo: build

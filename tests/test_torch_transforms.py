@@ -68,6 +68,14 @@ def test_out_is_refused_where_a_gradient_would_be_lost(k: Any) -> None:
     assert torch.equal(k(leaf.detach(), a, out=out), a + a)
 
 
+def test_a_compiled_out_is_refused_too(k: Any) -> None:
+    a, out = torch.randn(64), torch.zeros(64)
+    compiled = torch.compile(lambda x, y, out: k(x, y, out=out), fullgraph=True)
+    with pytest.raises(Exception, match="out= keeps no record for gradients"):
+        compiled(a.clone().requires_grad_(), a, out)
+    assert torch.equal(compiled(a, a, out), a + a)
+
+
 def test_differentiable_kernels(pair: Any) -> None:
     x, w = torch.randn(2, 32), torch.randn(32)
 

@@ -22,7 +22,7 @@ from pyptx._bind import Array
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, ptx_name
 from pyptx._errors import LaunchError
-from pyptx.torch_support import call_compiled
+from pyptx.torch_support import call_compiled, lost_gradients
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -58,11 +58,10 @@ def call(
     """Run eagerly, or through the operator where torch has something to say about it."""
     tensors = (*args, *(outs or ()))
     _refuse_tangents(kernel, tensors)
-    if outs is not None and torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-        raise LaunchError(
-            f"kernel {kernel.signature.name!r}: out= keeps no record for gradients, and a tensor "
-            f"of this call requires one; drop out=, .detach() it, or call under torch.no_grad()"
-        )
+    if outs is not None:
+        refusal = lost_gradients(torch, kernel.signature.name, tensors)
+        if refusal is not None:
+            raise LaunchError(refusal)
     if _needs_operator(tensors):
         options = dict(keywords) if outs is None else {**keywords, "out": outs}
         return call_compiled(torch, kernel._op_key, tuple(args), options)

@@ -62,6 +62,16 @@ def _operators() -> bool:
 _operators._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+def lost_gradients(torch: Any, name: str, tensors: Sequence[Any]) -> str | None:
+    """Return what to say where `out=` would lose gradients silently; None where it would not."""
+    if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
+        return None
+    return (
+        f"kernel {name!r}: out= keeps no record for gradients, and a tensor of this call "
+        f"requires one; drop out=, .detach() it, or call under torch.no_grad()"
+    )
+
+
 def call_compiled(torch: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the kernel named `key` inside a graph that is being compiled."""
     _operators()
@@ -75,6 +85,9 @@ def call_compiled(torch: Any, key: str, args: tuple[Any, ...], kwargs: dict[str,
         if keywords:
             options = repr(keywords)
     if outs is not None:
+        refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs))
+        if refusal is not None:
+            raise RuntimeError(refusal)  # a class of our own is more than Dynamo can trace
         torch.ops.pyptx.call_out(key, list(args), outs, options)
         return outs[0] if len(outs) == 1 else tuple(outs)
     results = torch.ops.pyptx.call(key, list(args), options)
