@@ -1,6 +1,6 @@
-# One static library per folder of src/. A layer sees the headers of the layers it names and
-# nothing else of src/, so a forbidden include fails to compile and a forbidden call to link;
-# tools/lint/layers.py says so first, in words.
+# One static library per folder of src/. A layer links the layers it names and nothing else, so a
+# call that points up does not link; tools/lint/layers.py reads the same list and refuses the
+# include, in words.
 
 # What a compiler prints and should not.
 add_library(pyptx_false_alarms INTERFACE)
