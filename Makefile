@@ -1,9 +1,12 @@
 # make demo   set everything up and run the RMSNorm example (GPU if there is one, else emulator)
 # make test   set everything up, lint, and run every test
 # make lint   format, layering, static analysis
+# make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
 # make bench  ratios against named peers
+# make certify  the instruction table against ptxas, in full (about half an hour on two cores)
+# make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench wheel build tests-cpp tests-python tsan format clean
+.PHONY: all demo test lint bench certify corpus judges reference wheel build tests-cpp tests-python tsan format clean fuzz
 
 PYTHON ?= python3
 VENV := .venv
@@ -46,9 +49,46 @@ tsan: $(READY)
 	cmake --build --preset tsan -j $(JOBS)
 	ctest --preset tsan -j $(JOBS)
 
+# The judge and the round-trip program, optimised; the tests use sanitized ones.
+JUDGES := build/judges
+judges: $(READY)
+	cmake -S . -B $(JUDGES) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_TESTS=ON \
+	  -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	cmake --build $(JUDGES) -j $(JOBS) --target verdict roundtrip
+
+# Our verdict against ptxas: every form's instances, products, mutations, versions and targets, the
+# manual's examples (MANUAL=folder with its markdown) and CCCL's templates. A difference that is not
+# in tools/certify/ledger.toml fails. CERTIFY=--update-golden writes tests/diff/golden anew.
+certify: judges
+	PYTHONPATH=tools PYPTX_VERDICT=$(JUDGES)/tests/diff/verdict \
+	  $(BIN)/python -m certify all --jobs $(JOBS) $(if $(MANUAL),--path $(MANUAL)) $(CERTIFY)
+
+corpus: judges
+	PYPTX_ROUNDTRIP=$(JUDGES)/tests/corpus/roundtrip $(BIN)/python tests/corpus/corpus.py -j $(JOBS)
+
+# The pages of docs/isa, anew from the table.
+reference: $(READY)
+	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --docs docs/isa
+
+# Any bytes, for FUZZ_SECONDS altogether: lexer, parser and printers, verifier.
+FUZZ_SECONDS ?= 1800
+fuzz: $(READY)
+	./tools/system_packages.sh fuzz
+	cmake --preset fuzz -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	cmake --build --preset fuzz -j $(JOBS) --target fuzz_lex fuzz_parse_print fuzz_verify
+	$(BIN)/python fuzz/seeds.py build/fuzz/seeds
+	set -e; for target in lex parse_print verify; do \
+	  mkdir -p build/fuzz/corpus_$$target; \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 3 )) -timeout=20 \
+	    -max_len=65536 -dict=build/fuzz/seeds.dict -artifact_prefix=build/fuzz/ \
+	    build/fuzz/corpus_$$target build/fuzz/seeds; \
+	done
+
 lint: build
 	$(BIN)/python tools/lint/layers.py
 	$(BIN)/python tools/lint/sizes.py
+	$(BIN)/python tools/lint/one_place.py
+	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --check-docs docs/isa
 	$(BIN)/python tools/lint/words.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -63,6 +103,7 @@ format: $(READY)
 
 bench: build
 	$(BIN)/python bench/launch.py
+	$(BIN)/python bench/verify.py
 
 wheel: $(READY)
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w dist .

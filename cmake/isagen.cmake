@@ -5,7 +5,8 @@ function(pyptx_isa_tables layer)
   set(out ${PROJECT_BINARY_DIR}/generated)
   file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/isa/*.toml
                                              ${PROJECT_SOURCE_DIR}/tools/isagen/*.py)
-  set(headers ${out}/include/pyptx/isa/ids.h ${out}/include/pyptx/isa/sems.def)
+  set(headers ${out}/include/pyptx/isa/type_ids.h ${out}/include/pyptx/isa/ids.h
+              ${out}/include/pyptx/isa/sems.def)
   # The stamp is the declared output: unchanged files keep their time stamps, so a change to one
   # row's text does not rebuild every layer that includes ids.h.
   add_custom_command(
@@ -21,6 +22,6 @@ function(pyptx_isa_tables layer)
   add_custom_target(pyptx_isagen DEPENDS ${out}/isagen.stamp)
   set_source_files_properties(${out}/isa_tables.cpp PROPERTIES GENERATED TRUE)
   target_sources(pyptx_${layer} PRIVATE ${out}/isa_tables.cpp)
-  target_include_directories(pyptx_${layer} PUBLIC ${out}/include)
+  target_include_directories(pyptx_${layer} PUBLIC $<BUILD_INTERFACE:${out}/include>)
   add_dependencies(pyptx_${layer} pyptx_isagen)
 endfunction()

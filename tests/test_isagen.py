@@ -12,19 +12,27 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from isagen.layout import derived_type, order_groups  # noqa: E402
-from isagen.model import Table, TableError, load, load_instructions, narrow_rule  # noqa: E402
+from isagen.count import parse_count  # noqa: E402
+from isagen.directives import load_directives  # noqa: E402
+from isagen.layout import order_groups  # noqa: E402
+from isagen.model import load  # noqa: E402
 from isagen.names import enumerator  # noqa: E402
 from isagen.notation import (  # noqa: E402
     Needs,
     NotationError,
+    TargetRule,
     expand_run,
     parse_needs,
-    parse_operand,
     parse_rule,
-    parse_syntax,
     parse_values,
 )
+from isagen.operand_rows import packed  # noqa: E402
+from isagen.operand_text import OperandText, parse_operand, parse_types  # noqa: E402
+from isagen.reference import pages, stale, write_pages  # noqa: E402
+from isagen.resolve import count_of, derived_type, is_there, types_of  # noqa: E402
+from isagen.rows import load_instructions, narrow_rule  # noqa: E402
+from isagen.syntax_line import parse_syntax  # noqa: E402
+from isagen.table import Table, TableError  # noqa: E402
 from isagen.writer import outputs  # noqa: E402
 
 
@@ -74,7 +82,6 @@ def test_a_good_row_loads(table: Table) -> None:
         ({"accept": ["sub.u32 %r1, %r2, %r3"]}, "is not an instance of add"),
         ({"sem": "addition"}, "is not in common/sems.toml"),
         ({"syntax": "add.type d, a, b, c"}, "operand 'c' is not described"),
-        ({"syntax": "add.type d, [a], b", "rules": []}, r"\[\] and addr go together"),
         ({"rules": ["sat -> type=f32 : no"]}, "names 'f32', which slot 'type' lacks"),
         ({"rules": ["ftz -> type=s32 : no"]}, "names slot 'ftz', which the row lacks"),
         ({"rules": ["sat -> type=s32"]}, "has no message"),
@@ -84,8 +91,15 @@ def test_a_good_row_loads(table: Table) -> None:
         ({"operands": {"d": "out reg width"}}, "neither a type nor made from a slot"),
         ({"operands": {"d": "out register type"}}, "is not one of reg"),
         ({"operands": {"d": "out reg type n=vec"}}, "no slot 'vec'"),
+        ({"operands": {"d": "out vec type n=sat"}}, "'sat' has no number"),
+        ({"operands": {"d": "out reg map(type,u32:b32)"}}, "says nothing of 's32'"),
+        ({"operands": {"d": "out reg map(type,*:b33)"}}, "'b33' is no type"),
+        ({"operands": {"b": "reg type if=ftz"}}, "operand 'b' is never there"),
+        ({"operands": {"a": "addr"}}, r"\[\] and addr go together"),
+        ({"sem": "none"}, "gives no reason"),
         ({"head": "add.hi"}, "does not begin the syntax line"),
         ({"ordered": "dst src"}, "'ordered' names slot 'dst'"),
+        ({"flow": "down"}, "flow 'down' is not one of next"),
         ({"colour": "red"}, "unknown key 'colour'"),
     ],
 )
@@ -104,12 +118,35 @@ def test_syntax_lines() -> None:
     assert [slot.optional for slot in syntax.slots] == [False, True, True, True, False]
     assert syntax.slots[3].default == "shared shared::cta shared::cluster"
     assert syntax.together == (("sem", "scope"),)
-    assert [(o.name, o.optional, o.bracketed) for o in syntax.operands] == [
-        ("s", False, False), ("a", False, True), ("n", True, False),
+    assert [(o.name, o.optional, o.shape) for o in syntax.operands] == [
+        ("s", False, ""), ("a", False, "address"), ("n", True, ""),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", ["", ".u32 d", "add{.sat d, a", "add.u32 d; a", "ld.u32.u32 d"])
+def test_operand_trees() -> None:
+    """Parts of addresses, pairs, optional ones of both, and [a].unified."""
+    syntax = parse_syntax("fabric.x d{|p}, [le, off{, cnt}], e|q{, [m]}, [t]{.unified}")
+    shapes = [
+        (o.name, o.optional, [(p.name, p.optional) for p in o.parts]) for o in syntax.operands
+    ]
+    assert shapes == [
+        ("d|p", False, [("d", False), ("p", True)]),
+        ("le", False, [("le", False), ("off", False), ("cnt", True)]),
+        ("e|q", False, [("e", False), ("q", False)]),
+        ("m", True, [("m", False)]),
+        ("t", False, [("t", False)]),
+    ]
+    assert [o.unified for o in syntax.operands] == [False, False, False, False, True]
+    call = parse_syntax("call{.uni} {(ret),} f{, (args)}")
+    assert [(o.name, o.optional) for o in call.operands] == [
+        ("ret", True), ("f", False), ("args", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", ".u32 d", "add{.sat d, a", "add.u32 d; a", "ld.u32.u32 d", "a [b", "a {|p}, d", "a [{b}]"],
+)
 def test_bad_syntax_lines(line: str) -> None:
     """Text that is no syntax line."""
     with pytest.raises(NotationError):
@@ -119,7 +156,11 @@ def test_bad_syntax_lines(line: str) -> None:
 def test_values_and_availability() -> None:
     """Runs, sets and needs."""
     assert expand_run("m64n{8..24:8}k16") == ["m64n8k16", "m64n16k16", "m64n24k16"]
-    assert parse_needs("8.6:100a|110f") == Needs((8, 6), ((100, "a"), (110, "f")))
+    assert parse_needs("8.6:100a|110f") == Needs(
+        (8, 6), (TargetRule(100, "a"), TargetRule(110, "f"))
+    )
+    assert parse_needs("3.0..6.3:30") == Needs((3, 0), (TargetRule(30),), (6, 3))
+    assert parse_needs(":75..89").targets == (TargetRule(75, "", 89),)
     values = parse_values("cta $more@7.8:90", {"more": "gpu sys"})
     assert [(v.text, v.needs.version) for v in values] == [
         ("cta", (1, 0)), ("gpu", (7, 8)), ("sys", (7, 8)),
@@ -137,13 +178,14 @@ def test_rules() -> None:
     assert [term.slot for term in rule.when] == ["ftz", "type"]
     assert rule.when[1].negated
     assert rule.then[0].values == ("f32", "f16")
-    assert parse_rule("vec=v8 -> @8.8:100").needs == Needs((8, 8), ((100, ""),))
+    assert parse_rule("vec=v8 -> @8.8:100").needs == Needs((8, 8), (TargetRule(100),))
+    assert parse_rule("aligned ~> sync : words").lint
     narrowed = narrow_rule(rule, {"ftz": {"ftz"}, "type": {"f16"}})
     assert narrowed is not None
     assert narrowed.then[0].values == ("f16",)
     assert (len(narrowed.when), len(narrowed.then)) == (1, 1)
     assert narrow_rule(rule, {"type": {"f32"}}) is None
-    for bad in ("ftz type=f32 : no arrow", "ftz -> !type=f32 : twice"):
+    for bad in ("ftz type=f32 : no arrow", "ftz -> !type=f32 : twice", "ftz ~> @8.0 : no"):
         with pytest.raises(NotationError):
             parse_rule(bad)
 
@@ -151,13 +193,61 @@ def test_rules() -> None:
 def test_operands() -> None:
     """Attributes of an operand description."""
     operand = parse_operand("inout vec f32 n=shape.n/2")
-    assert (operand.role, operand.kinds, operand.count) == ("inout", ("vec",), "shape.n/2")
+    assert (operand.role, operand.kinds) == ("inout", ("vec",))
+    assert operand.count == parse_count("shape.n/2")
     operand = parse_operand("reg|imm u32 range=24..256 multiple=8")
     assert (operand.minimum, operand.maximum, operand.multiple) == (24, 256, 8)
     assert parse_operand("imm u32 oneof=4|8|16").literals == (4, 8, 16)
-    for bad in ("out", "reg u32 s32", "reg u32 range=5", "reg u32 size=4"):
+    video = parse_operand("sel|neg u32 sel=b0|h1 plain pow2 needs=9.4:107f")
+    assert (video.selectors, video.register_class, video.power_of_two) == (("b0", "h1"), "plain", 1)
+    assert video.needs == parse_needs("9.4:107f")
+    assert packed("b0") == ord("b") + 256 * ord("0")
+    for bad in (
+        "out", "reg u32 s32", "reg u32 range=5", "reg u32 size=4", "sel u32", "reg u32 sel=b0",
+        "reg u32 n=2+", "reg b8|b16|b32|b64|b128", f"reg u32 n={'(1+' * 20}1{')' * 20}",
+        "reg map(type)", "reg wide(type,2)", "reg u32 if==3",
+    ):  # fmt: skip
         with pytest.raises(NotationError):
             parse_operand(bad)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("4", 4), ("num", 4), ("shape.m*shape.k*bits(type)/1024", 8), ("ceil(num+1,2)", 3),
+        ("min(num,3)*max(1,2)", 6), ("(num-1)/2", 1), ("sparse.1", 2), ("sparse.2", 4),
+        ("missing*2", 0),
+    ],
+)  # fmt: skip
+def test_counts(table: Table, text: str, expected: int) -> None:
+    """Numbers in words, bits of types, and arithmetic over them."""
+    bound = {"num": "x4", "shape": "m16n8k32", "type": "f16", "sparse": "sp::2:4"}
+    assert count_of(table, OperandText(count=parse_count(text)), bound) == expected
+
+
+def test_types_and_conditions(table: Table) -> None:
+    """Alternatives, maps, and when an operand is there."""
+    text = OperandText(types=parse_types("map(t,f16:b32,mode::x:f64,-:u8,*:s32)|f32"))
+    expected = {"f16": "b32", "mode::x": "f64", "": "u8", "u16": "s32"}
+    for word, name in expected.items():
+        assert types_of(table, text, {"t": word}, {"t"}) == [name, "f32"]
+    condition = parse_operand("reg u32 if=mode=tile|im2col&!group")
+    assert is_there(condition, {"mode": "tile"})
+    assert not is_there(condition, {"mode": "tile", "group": "cta_group::1"})
+    assert not is_there(condition, {"mode": "other"})
+
+
+def test_parts_reach_the_tables(table: Table) -> None:
+    """The bracket of a row is printed with its parts, each described."""
+    fresh = load_row(
+        table,
+        syntax="add{.sat}.type d{|p}, [a, c], b",
+        operands={"a": "reg b32", "p": "out pred|sink pred", "c": "vec|imm s32 n=2 if=sat"},
+    )
+    text = outputs(fresh)["isa_tables.cpp"]
+    assert '.name = "a", .accept = Accept::Address' in text
+    assert '.name = "c", .accept = Accept::Vector | Accept::Integer, ' in text
+    assert ".accept = Accept::Register | Accept::Pipe" in text
 
 
 def test_derived_types(table: Table) -> None:
@@ -166,6 +256,24 @@ def test_derived_types(table: Table) -> None:
     assert derived_type(table, "b64", "part", 4) == "b16"
     with pytest.raises(TableError):
         derived_type(table, "u64", "wide", 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"in": "anywhere"}, "'anywhere' is not one of module"),
+        ({"arguments": "some"}, "'some' is not a shape"),
+        ({"needs": "soon"}, "'soon' is not version"),
+        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"manual": None}, "a row needs 'manual'"),
+    ],
+)
+def test_a_bad_directive_is_refused(changes: dict[str, Any], message: str) -> None:
+    """The same for directives."""
+    row = {"name": "maxnreg", "in": "entry", "arguments": "integers 1..1", "manual": "m", **changes}
+    kept = {key: value for key, value in row.items() if value is not None}
+    with pytest.raises(TableError, match=message):
+        load_directives(Table(), {"directive": [kept]})
 
 
 def test_names() -> None:
@@ -181,6 +289,44 @@ def test_positional_slots(table: Table) -> None:
     groups = dict(zip([slot.name for slot in form.slots], order_groups(table, form), strict=True))
     assert groups["dtype"] == groups["atype"] != 0
     assert groups["ftz"] == groups["sat"] == 0
+
+
+def test_reference_pages_are_fresh(table: Table) -> None:
+    """`python -m isagen --table isa --docs docs/isa` was run after the last change of the table."""
+    assert stale(table, ROOT / "docs/isa") == []
+
+
+def test_stale_pages_are_noticed(table: Table, tmp_path: Path) -> None:
+    """A page that is missing, changed or left over; writing mends all three."""
+    write_pages(table, tmp_path)
+    assert stale(table, tmp_path) == []
+    (tmp_path / "README.md").write_text("old", encoding="utf-8")
+    (tmp_path / "control_flow.md").unlink()
+    (tmp_path / "gone.md").write_text("", encoding="utf-8")
+    assert stale(table, tmp_path) == ["README.md", "control_flow.md", "gone.md"]
+    write_pages(table, tmp_path)
+    assert stale(table, tmp_path) == []
+
+
+def test_a_page_tells_everything(table: Table) -> None:
+    """Availability, slots, operands, rules, examples, and why a form is not emulated."""
+    fresh = load_row(
+        table,
+        sem="none: not emulated",
+        needs="8.0:90a",
+        operands={"d": "out vec type n=ceil(4,2)*2", "b": "imm u32 range=0..7 if=sat"},
+    )
+    text = pages(fresh)["test.md"]
+    for words in (
+        "add{.sat}.type d, a, b;",
+        "Needs: PTX ISA 8.0, sm_90a. Not emulated: not emulated.",
+        "- `.type`: `.u32` `.s32`",
+        "- `d`: result, vector of `.type`, elements: `ceil(4, 2) * 2`",
+        "- `b`: integer of `.u32`, 0 to 7; there when `.sat`",
+        "- With `.sat`: .sat applies to .s32 only",
+        "add.sat.u32 %r1, %r2, %r3;  // PTX0210",
+    ):
+        assert words in text
 
 
 def test_output_is_deterministic(table: Table) -> None:

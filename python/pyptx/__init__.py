@@ -19,7 +19,9 @@ from pyptx._errors import (
     VerifyError,
 )
 from pyptx._runtime import detect_arch
+from pyptx._verify import verify
 from pyptx.kernel import kernel
+from pyptx.parser import parse
 from pyptx.specs import Layout, Tile
 from pyptx.torch_support import differentiable_kernel
 
@@ -41,7 +43,9 @@ __all__ = [
     "detect_arch",
     "differentiable_kernel",
     "kernel",
+    "parse",
     "ptx",
     "reg",
     "smem",
+    "verify",
 ]

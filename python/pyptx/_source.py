@@ -48,17 +48,7 @@ def _result(file: str, span: Span) -> tuple[str, int, int, int, int, str]:
     line, column, end_line, end_column = span
     text = linecache.getline(file, line).rstrip("\n")
     end_line = end_line or line
-    end_text = text if end_line == line else linecache.getline(file, end_line)
-    return file, line, _character(text, column), end_line, _character(end_text, end_column), text
-
-
-def _character(text: str, column: int) -> int:
-    """Return the number, from 1, of the character that starts at byte `column`."""
-    return (
-        len(text.encode()[:column].decode(errors="replace")) + 1
-        if column > 0 and text
-        else column + 1
-    )
+    return file, line, column + 1, end_line, end_column + 1, text
 
 
 def _call_ending_at(file: str, line: int, column: int) -> ast.Call | None:

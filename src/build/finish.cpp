@@ -133,8 +133,7 @@ void Tracer::end_body() {
     const ir::Statement& last = function_->body.back();
     if (last.kind == ir::StatementKind::Instruction) {
       const ir::Instruction& instruction = function_->instructions[last.index];
-      const std::string_view opcode = isa::text(instruction.spelling->opcode);
-      if (!instruction.guard && (opcode == "ret" || opcode == "exit")) return;
+      if (!instruction.guard && instruction.form().form->flow == isa::Flow::End) return;
     }
   }
   emit("ret", {});

@@ -39,6 +39,7 @@ constexpr OpFacts kOps[] = {
     {"min", "min", "min"},
 };
 
+// one-place: spelled into setp, which the table judges.
 constexpr std::string_view kComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 constexpr std::string_view kComparisonTexts[] = {"==", "!=", "<", "<=", ">", ">="};
 

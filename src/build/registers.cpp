@@ -147,21 +147,16 @@ bool Tracer::is_in_raw_text(std::string_view name) const {
 }
 
 Reg Tracer::reg_by_name(isa::Type type, std::string_view name) {
-  const ir::Symbol symbol = module_->symbols.find(name);
-  const auto& registers = function_->registers;
-  const auto known = std::ranges::find_if(registers, [&](const ir::Register& r) {
-    return symbol != ir::Symbol::None && r.name == symbol;
-  });
-  if (known != registers.end()) {
+  if (const auto known = function_->find_register(module_->symbols, name)) {
     keep_newest();
-    return {static_cast<ir::RegisterId>(known - registers.begin()), type, tag_};
+    return {*known, type, tag_};
   }
   if (!is_in_raw_text(name)) return reg(type, name);
   const std::string taken = unique_name(name);
   if (taken.empty()) return {};
   function_->registers.push_back(
       {module_->symbols.intern(taken), type, isa::info(type).storage, false});
-  return made(static_cast<ir::RegisterId>(registers.size() - 1), type);
+  return made(static_cast<ir::RegisterId>(function_->registers.size() - 1), type);
 }
 
 }  // namespace pyptx::build

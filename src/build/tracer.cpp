@@ -175,11 +175,8 @@ bool Tracer::is_fresh(Reg temporary) const {
 }
 
 void Tracer::drop_newest_register() {
-  const std::string_view name = module_->text(function_->registers.back().name);
-  const std::string_view prefix = name.substr(0, name.find_last_not_of("0123456789") + 1);
-  const ir::Symbol pool_name = module_->symbols.find(prefix);
   for (ir::RegisterPool& pool : function_->pools) {
-    if (pool.prefix == pool_name) --pool.count;
+    if (pool.prefix == function_->registers.back().stem) --pool.count;
   }
   function_->registers.pop_back();
 }

@@ -35,6 +35,28 @@ std::vector<Kind> all_kinds() {
   return kinds;
 }
 
+std::string_view text(Severity severity) {
+  switch (severity) {
+    case Severity::Error:
+      return "error";
+    case Severity::Warning:
+      return "warning";
+    case Severity::Lint:
+      return "lint";
+  }
+  return "error";
+}
+
+void Diagnostic::resolve(const LocationTable& table) {
+  if (!place) place = table.resolve(loc, focus);
+  for (Label& label : labels) {
+    if (!label.place) label.place = table.resolve(label.loc);
+  }
+  for (FixIt& fixit : fixits) {
+    if (!fixit.place) fixit.place = table.resolve(fixit.loc, fixit.focus);
+  }
+}
+
 std::string Diagnostic::message() const {
   const std::string_view format = info(kind).format;
   std::string text;

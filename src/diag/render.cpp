@@ -1,122 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pyptx/diag/render.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "printable.h"
+#include "snippet.h"
 
 namespace pyptx::diag {
 namespace {
 
-std::string_view severity_text(Severity severity) {
-  switch (severity) {
-    case Severity::Error:
-      return "error";
-    case Severity::Warning:
-      return "warning";
-    case Severity::Lint:
-      return "lint";
+constexpr Palette kPlain{};
+
+Palette palette_of(Severity severity) {
+  constexpr std::string_view kRed = "\x1b[1;31m";
+  constexpr std::string_view kYellow = "\x1b[1;33m";
+  constexpr std::string_view kCyan = "\x1b[1;36m";
+  constexpr std::string_view kBlue = "\x1b[1;34m";
+  Palette palette{kRed, kBlue, kBlue, "\x1b[1m", "\x1b[0m"};
+  if (severity == Severity::Warning) palette.severity = kYellow;
+  if (severity == Severity::Lint) palette.severity = kCyan;
+  return palette;
+}
+
+class Renderer {
+ public:
+  Renderer(const Diagnostic& diagnostic, const LocationTable* table, const RenderOptions& options)
+      : diagnostic_(diagnostic),
+        table_(table),
+        options_(options),
+        palette_(options.color ? palette_of(diagnostic.severity()) : kPlain) {}
+
+  std::string run() {
+    headline();
+    places();
+    for (const std::string& note : diagnostic_.notes) remark("note", printable_lines(note));
+    for (const FixIt& fixit : diagnostic_.fixits) {
+      remark("help", printable(fixit.reason) + ": " + printable(fixit.replacement));
+    }
+    availability();
+    if (!diagnostic_.manual.empty()) {
+      remark("see",
+             "PTX ISA, " + manual_title(diagnostic_.manual) + " (" + diagnostic_.manual + ")");
+    }
+    return std::move(out_);
   }
-  return "error";
-}
 
-std::optional<Place> place_of(const Diagnostic& diagnostic, const LocationTable* table) {
-  if (diagnostic.place) return diagnostic.place;
-  return table ? table->resolve(diagnostic.loc, diagnostic.focus) : std::nullopt;
-}
-
-void append_source(const Place& place, std::string& out) {
-  const std::string number = std::to_string(place.line);
-  const std::string margin(number.size(), ' ');
-  out += margin + " |\n" + number + " | " + place.source_line + "\n";
-  if (place.column == 0) return;
-  const auto width = static_cast<std::uint32_t>(place.source_line.size());
-  const std::uint32_t begin = std::min(place.column - 1, width);
-  std::uint32_t end = place.end_line == place.line ? place.end_column - 1 : width;
-  end = std::clamp(end, begin + 1, std::max(width, begin + 1));
-  std::string pad;
-  // Tabs stay tabs, so that the carets line up whatever the terminal's tab width.
-  for (std::uint32_t i = 0; i < begin; ++i) pad += place.source_line[i] == '\t' ? '\t' : ' ';
-  out += margin + " | " + pad + std::string(end - begin, '^') + "\n";
-}
-
-std::string json_list(std::span<const std::string> items) {
-  std::string out = "[";
-  for (const std::string& item : items) {
-    if (out.size() > 1) out += ",";
-    out += json_quote(item);
+ private:
+  void headline() {
+    out_ += palette_.severity;
+    out_ += text(diagnostic_.severity());
+    out_ += "[" + std::string(diagnostic_.code()) + "]";
+    out_ += palette_.reset;
+    out_ += palette_.strong;
+    out_ += ": " + printable(diagnostic_.message());
+    out_ += palette_.reset;
+    out_ += "\n";
   }
-  return out + "]";
-}
+
+  void places() {
+    const auto place = resolved(diagnostic_.place, diagnostic_.loc, diagnostic_.focus);
+    std::vector<Annotation> annotations;
+    if (place) {
+      out_ += palette_.margin;
+      out_ += "  --> ";
+      out_ += palette_.reset;
+      out_ += printable(place->file) + ":" + std::to_string(place->line);
+      if (place->column != 0) out_ += ":" + std::to_string(place->column);
+      out_ += "\n";
+      annotations.push_back({*place, {}, true});
+    }
+    for (const Label& label : diagnostic_.labels) {
+      if (auto at = resolved(label.place, label.loc, {})) {
+        annotations.push_back({std::move(*at), label.text, false});
+      } else {
+        remark("note", printable(label.text));
+      }
+    }
+    append_snippets(annotations, palette_, options_.line_columns, out_);
+  }
+
+  void availability() {
+    const Requirement& needed = diagnostic_.needed;
+    if (needed.is_empty()) return;
+    remark("needs", in_words(needed) + "; the module has " + in_words(diagnostic_.present));
+  }
+
+  static std::string in_words(const Requirement& requirement) {
+    std::string words;
+    if (!requirement.version.empty()) words = "PTX ISA " + requirement.version;
+    if (!requirement.target.empty()) {
+      words += (words.empty() ? "" : " and ") + requirement.target;
+    }
+    return words;
+  }
+
+  void remark(std::string_view word, const std::string& text) {
+    out_ += "  ";
+    out_ += palette_.strong;
+    out_ += word;
+    out_ += ":";
+    out_ += palette_.reset;
+    out_ += " " + text + "\n";
+  }
+
+  /// What a compiler said may be several lines; the later ones are indented.
+  static std::string printable_lines(std::string_view text) {
+    std::string lines;
+    while (true) {
+      const std::size_t end = text.find('\n');
+      std::string_view line = text.substr(0, end);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      lines += printable(line);
+      if (end == std::string_view::npos) return lines;
+      lines += "\n        ";
+      text.remove_prefix(end + 1);
+    }
+  }
+
+  std::optional<Place> resolved(const std::optional<Place>& place, Loc loc, Focus focus) const {
+    if (place) return place;
+    return table_ != nullptr ? table_->resolve(loc, focus) : std::nullopt;
+  }
+
+  const Diagnostic& diagnostic_;
+  const LocationTable* table_;
+  const RenderOptions& options_;
+  Palette palette_;
+  std::string out_;
+};
 
 }  // namespace
 
-std::string render(const Diagnostic& diagnostic, const LocationTable* table) {
-  std::string out(severity_text(diagnostic.severity()));
-  out += "[" + std::string(diagnostic.code()) + "]: " + diagnostic.message() + "\n";
-  if (const auto place = place_of(diagnostic, table)) {
-    out += "  --> " + place->file + ":" + std::to_string(place->line);
-    if (place->column != 0) out += ":" + std::to_string(place->column);
-    out += "\n";
-    if (!place->source_line.empty()) append_source(*place, out);
-  }
-  for (const std::string& note : diagnostic.notes) out += "  note: " + note + "\n";
-  for (const FixIt& fixit : diagnostic.fixits) {
-    out += "  help: " + fixit.reason + ": " + fixit.replacement + "\n";
-  }
-  if (!diagnostic.manual.empty()) out += "  see: PTX ISA, " + diagnostic.manual + "\n";
-  return out;
+std::string render(const Diagnostic& diagnostic, const LocationTable* table,
+                   const RenderOptions& options) {
+  return Renderer(diagnostic, table, options).run();
 }
 
-std::string render(std::span<const Diagnostic> diagnostics, const LocationTable* table) {
+std::string render(std::span<const Diagnostic> diagnostics, const LocationTable* table,
+                   const RenderOptions& options) {
   std::string out;
   for (const Diagnostic& diagnostic : diagnostics) {
     if (!out.empty()) out += "\n";
-    out += render(diagnostic, table);
+    out += render(diagnostic, table, options);
   }
-  return out;
-}
-
-std::string json_quote(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string to_json(const Diagnostic& diagnostic, const LocationTable* table) {
-  std::string out = "{\"code\":" + json_quote(diagnostic.code());
-  out += ",\"severity\":" + json_quote(severity_text(diagnostic.severity()));
-  out += ",\"message\":" + json_quote(diagnostic.message());
-  if (const auto place = place_of(diagnostic, table)) {
-    out += ",\"file\":" + json_quote(place->file) + ",\"line\":" + std::to_string(place->line) +
-           ",\"column\":" + std::to_string(place->column) +
-           ",\"end_column\":" + std::to_string(place->end_column);
-  }
-  out += ",\"notes\":" + json_list(diagnostic.notes) + ",\"fixits\":[";
-  for (std::size_t i = 0; i < diagnostic.fixits.size(); ++i) {
-    if (i > 0) out += ",";
-    out += "{\"replacement\":" + json_quote(diagnostic.fixits[i].replacement) +
-           ",\"reason\":" + json_quote(diagnostic.fixits[i].reason) + "}";
-  }
-  out += "],\"manual\":" + json_quote(diagnostic.manual) + "}";
   return out;
 }
 

@@ -72,7 +72,7 @@ class Decoder {
     const Selector select = selector(source.form().form->sem);
     Handler handler = nullptr;
     if (select == nullptr) {
-      low.refuse("the emulator has no semantics for it");
+      low.refuse(std::string(source.form().form->reason));
     } else {
       handler = select(low);
       if (handler == nullptr) low.refuse("this combination of types and modifiers cannot run");
@@ -96,6 +96,27 @@ class Decoder {
   Layout layout_;
   std::span<const u32> targets_;
 };
+
+/// Initialisers may hold addresses of variables in the module's memory, and of nothing else.
+diag::Status check_initializers(const Program& program) {
+  for (const Place& place : program.variables) {
+    for (const ir::InitialValue& value : place.variable->initializer) {
+      if (!value.is_address()) continue;
+      const bool known = std::ranges::any_of(program.variables, [&](const Place& other) {
+        return other.variable->name == value.symbol &&
+               (other.space == Space::Global || other.space == Space::Const);
+      });
+      if (known) continue;
+      return diag::fail(placed(
+          *program.module,
+          diag::Diagnostic(diag::Kind::EmuUnsupported,
+                           {place.name, "its initialiser holds the address of '" +
+                                            std::string(program.module->text(value.symbol)) + "'"}),
+          place.variable->loc));
+    }
+  }
+  return diag::success();
+}
 
 void read_directives(Program& program) {
   const auto fill = [](u32(&to)[3], const std::vector<std::int64_t>& values) {
@@ -130,6 +151,7 @@ diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Mo
   read_directives(*program);
   Decoder decoder(*program, *targets);
   diag::Status status = decoder.run();
+  if (status) status = check_initializers(*program);
   if (!status) return status.failure();
   return std::shared_ptr<const Program>(std::move(program));
 }

@@ -12,13 +12,29 @@
 namespace pyptx::emu {
 namespace {
 
-void initialise(std::vector<std::byte>& storage, const Program& program, Space space) {
+/// The value of one element; an address names a variable of the module, which decoding has checked.
+u64 initial_value(const Program& program, const GlobalMemory& memory,
+                  const ir::InitialValue& given) {
+  if (!given.is_address()) return static_cast<u64>(given.value);
+  const auto named = std::ranges::find(program.variables, given.symbol,
+                                       [](const Place& place) { return place.variable->name; });
+  const u64 base = named->space == Space::Const ? memory.const_base() : memory.global_base();
+  const u64 address = base + named->offset + static_cast<u64>(given.value);
+  return given.byte == 0 ? address : (address >> (8U * (given.byte - 1U))) & 0xFFU;
+}
+
+/// Rows that are given in part are packed as the assembler packs them: braces move nothing.
+void initialise(std::vector<std::byte>& storage, const Program& program, const GlobalMemory& memory,
+                Space space) {
   for (const Place& place : program.variables) {
     if (place.space != space) continue;
     const u32 element = isa::info(place.variable->type).bits / 8U;
-    for (std::size_t i = 0; i < place.variable->initializer.size(); ++i) {
-      const i64 value = place.variable->initializer[i];
-      std::memcpy(storage.data() + place.offset + i * element, &value, std::min(element, 8U));
+    std::byte* to = storage.data() + place.offset;
+    for (const ir::InitialValue& given : place.variable->initializer) {
+      if (given.is_brace()) continue;
+      const u64 value = initial_value(program, memory, given);
+      std::memcpy(to, &value, std::min(element, 8U));
+      to += element;
     }
   }
 }
@@ -120,8 +136,8 @@ GlobalMemory::GlobalMemory(const Program& program, std::span<const Buffer> buffe
     : const_(program.const_bytes),
       global_(program.global_bytes),
       params_(params.begin(), params.end()) {
-  initialise(const_, program, Space::Const);
-  initialise(global_, program, Space::Global);
+  initialise(const_, program, *this, Space::Const);
+  initialise(global_, program, *this, Space::Global);
   std::vector<Buffer> all(buffers.begin(), buffers.end());
   if (!const_.empty()) all.push_back({const_base(), const_.size(), false});
   if (!global_.empty()) all.push_back({global_base(), global_.size(), true});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,9 +36,21 @@ RegisterId Function::add_pooled(support::SymbolTable& symbols, std::string_view 
     pools.push_back({prefix_symbol, declared, 0});
     pool = pools.end() - 1;
   }
-  const std::string register_name = std::string(prefix) + std::to_string(pool->count++);
-  registers.push_back({symbols.intern(register_name), type, declared, true});
+  registers.push_back({prefix_symbol, type, declared, true, 0, pool->count++});
   return static_cast<RegisterId>(registers.size() - 1);
+}
+
+std::optional<RegisterId> Function::find_register(const support::SymbolTable& symbols,
+                                                  std::string_view register_name) const {
+  const auto is_named = [&](const Register& reg) {
+    const std::string_view stem = symbols.text(reg.stem);
+    if (!reg.pooled) return stem == register_name;
+    return register_name.starts_with(stem) &&
+           register_name.substr(stem.size()) == std::to_string(reg.number);
+  };
+  const auto found = std::ranges::find_if(registers, is_named);
+  if (found == registers.end()) return std::nullopt;
+  return static_cast<RegisterId>(found - registers.begin());
 }
 
 RegisterId Function::add_named(Symbol register_name, isa::Type type) {
@@ -66,6 +79,12 @@ Instruction& Function::append(const isa::Spelling* spelling, std::span<const Ope
   operands.insert(operands.end(), operands_in.begin(), operands_in.end());
   body.push_back({StatementKind::Instruction, static_cast<std::uint32_t>(instructions.size())});
   return instructions.emplace_back(instruction);
+}
+
+std::string Module::name(const Register& reg) const {
+  std::string result(text(reg.stem));
+  if (reg.pooled) result += std::to_string(reg.number);
+  return result;
 }
 
 const Function* Module::entry(std::string_view entry_name) const {

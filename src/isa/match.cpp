@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slot assignment by backtracking, rule evaluation, and operand resolution for one form.
+// Slot assignment by bounded backtracking over bit sets, rule evaluation, and candidates.
 #include "match.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+
+#include "pyptx/isa/ids.h"
 
 namespace pyptx::isa {
 namespace {
@@ -22,135 +26,129 @@ const tables::ValueRow* value_of(const SlotRow& slot, Modifier modifier) {
   return nullptr;
 }
 
-/// Is a later slot of the group filled already? Then an earlier one may not be any more.
-bool is_passed(std::span<const SlotRow> slots, const Binding& binding, std::size_t slot) {
-  if (slots[slot].group == 0) return false;
-  for (std::size_t s = slot + 1; s < slots.size(); ++s) {
-    if (binding[s] >= 0 && slots[s].group == slots[slot].group) return true;
-  }
-  return false;
-}
-
-/// Slots of the compound opcode come first and in order, all others after them.
-bool keeps_head(std::span<const SlotRow> slots, const Binding& binding, std::size_t slot,
-                std::size_t head) {
-  if (slot < head) {
-    return std::all_of(binding.begin() + static_cast<std::ptrdiff_t>(slot), binding.end(),
-                       [](std::int16_t bound) { return bound < 0; });
-  }
-  for (std::size_t s = 0; s < head; ++s) {
-    if (binding[s] < 0 && !slots[s].optional) return false;
-  }
-  return true;
-}
-
-bool may_fill(const FormRow& form, const Binding& binding, std::size_t slot, Modifier modifier) {
-  const std::span<const SlotRow> slots = slots_of(form);
-  return binding[slot] < 0 && admits(slots[slot], modifier) && !is_passed(slots, binding, slot) &&
-         keeps_head(slots, binding, slot, form.head);
-}
-
-/// Places modifiers[next...] by trying free slots in the form's order.
-bool place(const FormRow& form, std::span<const Modifier> modifiers, std::size_t next,
-           Binding& binding) {
-  const std::span<const SlotRow> slots = slots_of(form);
-  if (next == modifiers.size()) {
-    for (std::size_t s = 0; s < slots.size(); ++s) {
-      if (binding[s] < 0 && !slots[s].optional) return false;
-    }
-    return true;
-  }
-  for (std::size_t s = 0; s < slots.size(); ++s) {
-    if (!may_fill(form, binding, s, modifiers[next])) continue;
-    binding[s] = static_cast<std::int16_t>(next);
-    if (place(form, modifiers, next + 1, binding)) return true;
-    binding[s] = -1;
-  }
-  return false;
-}
-
-bool holds(const TermRow& term, const Binding& binding, std::span<const Modifier> modifiers) {
-  const int bound = binding[term.slot];
-  bool is_true = bound >= 0;
-  if (is_true && term.values.count != 0) {
-    is_true = std::ranges::find(slice(tables::kTermValues, term.values),
-                                modifiers[static_cast<std::size_t>(bound)]) !=
-              slice(tables::kTermValues, term.values).end();
-  }
-  return is_true != term.negated;
-}
-
 bool applies(const tables::RuleRow& rule, const Binding& binding,
              std::span<const Modifier> modifiers) {
   return std::ranges::all_of(slice(tables::kTerms, rule.when),
                              [&](const TermRow& term) { return holds(term, binding, modifiers); });
 }
 
-/// A property of an operand under `binding`; 0 when its slot is left out.
-std::uint16_t resolve(const tables::Property& property, const Binding& binding,
-                      std::span<const Modifier> modifiers) {
-  if (property.slot < 0) return property.fixed;
-  const int bound = binding[static_cast<std::size_t>(property.slot)];
-  if (bound < 0) return 0;
-  for (const tables::ByModifier& entry : slice(tables::kByModifier, property.values)) {
-    if (entry.modifier == modifiers[static_cast<std::size_t>(bound)]) return entry.value;
-  }
-  return 0;
+bool is_broken(const tables::RuleRow& rule, const Binding& binding,
+               std::span<const Modifier> modifiers) {
+  if (rule.needs != 0 || !applies(rule, binding, modifiers)) return false;
+  return std::ranges::none_of(slice(tables::kTerms, rule.then),
+                              [&](const TermRow& term) { return holds(term, binding, modifiers); });
 }
 
-OperandSpec resolve(const tables::OperandRow& row, const FormRow& form, const Binding& binding,
-                    std::span<const Modifier> modifiers) {
-  OperandSpec spec;
-  spec.name = row.name;
-  spec.accept = row.accept;
-  spec.role = row.role;
-  spec.width = row.width;
-  spec.optional = row.optional;
-  spec.type = static_cast<Type>(resolve(row.type, binding, modifiers));
-  spec.vector = resolve(row.count, binding, modifiers);
-  spec.coordinates = resolve(row.coordinates, binding, modifiers);
-  spec.minimum = row.minimum;
-  spec.maximum = row.maximum;
-  spec.multiple = row.multiple;
-  spec.literals = slice(tables::kLiterals, row.literals);
-  spec.state_space = row.space;
-  if (row.space_slot >= 0) {
-    const auto slot = static_cast<std::size_t>(row.space_slot);
-    spec.space = slots_of(form)[slot].slot;
-    if (binding[slot] >= 0) spec.state_space = modifiers[static_cast<std::size_t>(binding[slot])];
+/// The first rule that `binding` breaks.
+const tables::RuleRow* broken_rule(const FormRow& form, const Binding& binding,
+                                   std::span<const Modifier> modifiers) {
+  for (const tables::RuleRow& rule : slice(tables::kRules, form.rules)) {
+    if (!rule.is_lint && is_broken(rule, binding, modifiers)) return &rule;
   }
-  return spec;
+  return nullptr;
 }
 
 void add_need(std::vector<Availability>& needs, std::uint16_t index) {
   if (index != 0) needs.push_back(tables::availability(index));
 }
 
+/// Fills the slots of one form. A modifier has rarely more than two places to go to, so the search
+/// is short; the budget bounds what a hostile spelling can cost.
+class Placement {
+ public:
+  Placement(const OpcodeIndex& opcode, std::size_t form, std::span<const Modifier> modifiers)
+      : row_(opcode.rows()[form]), index_(opcode.form(form)), modifiers_(modifiers) {
+    for (std::size_t m = 0; m < modifiers.size() && m < takes_.size(); ++m) {
+      const int local = opcode.local(modifiers[m]);
+      takes_[m] = local < 0 ? 0 : opcode.slots(form, local);
+    }
+  }
+
+  std::optional<Match> run() {
+    const auto count = modifiers_.size();
+    if (count > index_.later.size() ||
+        count < static_cast<std::size_t>(std::popcount(index_.mandatory))) {
+      return std::nullopt;
+    }
+    if (std::any_of(takes_.begin(), takes_.begin() + static_cast<std::ptrdiff_t>(count),
+                    [](SlotSet set) { return set == 0; })) {
+      return std::nullopt;
+    }
+    place(0, 0);
+    return std::move(best_);
+  }
+
+ private:
+  /// The slots that modifier `next` may fill when `filled` are taken: not before a later slot of
+  /// their group, and those of the compound opcode first and in order.
+  SlotSet open(std::size_t next, SlotSet filled) const {
+    SlotSet free = takes_[next] & ~filled;
+    const bool has_head = (~filled & index_.head & index_.mandatory) == 0;
+    SlotSet result = 0;
+    for (; free != 0; free &= free - 1) {
+      const auto slot = static_cast<std::size_t>(std::countr_zero(free));
+      const SlotSet bit = SlotSet{1} << slot;
+      if ((filled & index_.later[slot]) != 0) continue;
+      const bool is_head = (index_.head & bit) != 0;
+      if (is_head ? (filled >> slot) != 0 : !has_head) continue;
+      result |= bit;
+    }
+    return result;
+  }
+
+  /// True when a binding that breaks no rule was found, or the budget is spent.
+  bool place(std::size_t next, SlotSet filled) {
+    if (next == modifiers_.size()) {
+      return (~filled & index_.mandatory) == 0 && keep();
+    }
+    if (--budget_ < 0) return true;
+    for (SlotSet rest = open(next, filled); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<std::size_t>(std::countr_zero(rest));
+      at_[next] = static_cast<std::uint8_t>(slot);
+      if (place(next + 1, filled | (SlotSet{1} << slot))) return true;
+    }
+    return false;
+  }
+
+  bool keep() {
+    Match match;
+    match.binding.assign(index_.later.size(), -1);
+    for (std::size_t m = 0; m < modifiers_.size(); ++m) {
+      match.binding[at_[m]] = static_cast<std::int16_t>(m);
+    }
+    match.broken = broken_rule(row_, match.binding, modifiers_);
+    const bool is_legal = match.broken == nullptr;
+    if (is_legal || !best_) best_ = std::move(match);
+    return is_legal;
+  }
+
+  const FormRow& row_;
+  const FormIndex& index_;
+  std::span<const Modifier> modifiers_;
+  std::array<SlotSet, kMaximumSlots> takes_{};
+  std::array<std::uint8_t, kMaximumSlots> at_{};
+  std::optional<Match> best_;
+  int budget_ = 5000;
+};
+
 }  // namespace
 
-bool admits(const SlotRow& slot, Modifier modifier) { return value_of(slot, modifier) != nullptr; }
-
-std::optional<Binding> bind(const FormRow& form, std::span<const Modifier> modifiers) {
-  const std::span<const SlotRow> slots = slots_of(form);
-  if (modifiers.size() > slots.size()) return std::nullopt;
-  Binding binding(slots.size(), -1);
-  if (!place(form, modifiers, 0, binding)) return std::nullopt;
-  return binding;
-}
-
-const tables::RuleRow* broken_rule(const FormRow& form, const Binding& binding,
-                                   std::span<const Modifier> modifiers) {
-  for (const tables::RuleRow& rule : slice(tables::kRules, form.rules)) {
-    if (rule.needs != 0 || !applies(rule, binding, modifiers)) continue;
-    const bool kept = std::ranges::any_of(slice(tables::kTerms, rule.then), [&](const TermRow& t) {
-      return holds(t, binding, modifiers);
-    });
-    if (!kept) return &rule;
+bool holds(const TermRow& term, const Binding& binding, std::span<const Modifier> modifiers) {
+  const int bound = binding[term.slot];
+  bool is_true = bound >= 0;
+  if (is_true && term.values.count != 0) {
+    const auto values = slice(tables::kTermValues, term.values);
+    is_true = std::ranges::find(values, modifiers[static_cast<std::size_t>(bound)]) != values.end();
   }
-  return nullptr;
+  return is_true != term.negated;
 }
 
-int rule_focus(const FormRow&, const tables::RuleRow& rule, const Binding& binding) {
+std::optional<Match> bind_form(const OpcodeIndex& opcode, std::size_t form,
+                               std::span<const Modifier> modifiers) {
+  return Placement(opcode, form, modifiers).run();
+}
+
+int rule_focus(const tables::RuleRow& rule, const Binding& binding) {
   for (const TermRow& term : slice(tables::kTerms, rule.when)) {
     if (binding[term.slot] >= 0) return binding[term.slot];
   }
@@ -175,40 +173,56 @@ Candidate make_candidate(const FormRow& form, const Form& row, const Binding& bi
     if (binding[s] < last) candidate.in_manual_order = false;
     last = binding[s];
   }
+  if (!row.beyond.empty()) candidate.against_manual.push_back(row.beyond);
   for (const tables::RuleRow& rule : slice(tables::kRules, form.rules)) {
     if (rule.needs != 0 && applies(rule, binding, modifiers)) add_need(candidate.needs, rule.needs);
-  }
-  for (const tables::OperandRow& operand : slice(tables::kOperands, form.operands)) {
-    if (operand.condition >= 0 && binding[static_cast<std::size_t>(operand.condition)] < 0) {
-      continue;
+    if (rule.is_lint && is_broken(rule, binding, modifiers)) {
+      candidate.against_manual.push_back(rule.message);
     }
-    candidate.operands.push_back(resolve(operand, form, binding, modifiers));
-    if (!operand.optional) ++candidate.mandatory;
   }
+  candidate.operands = resolve_operands(form, binding, modifiers);
+  candidate.mandatory = static_cast<std::uint16_t>(
+      std::ranges::count(candidate.operands, false, &OperandSpec::optional));
   return candidate;
 }
 
-NearMiss near_miss(const FormRow& form, std::span<const Modifier> modifiers) {
-  const std::span<const SlotRow> slots = slots_of(form);
+NearMiss near_miss(const OpcodeIndex& opcode, std::size_t form,
+                   std::span<const Modifier> modifiers) {
+  const FormIndex& index = opcode.form(form);
   NearMiss miss;
-  miss.binding.assign(slots.size(), -1);
+  miss.binding.assign(index.later.size(), -1);
+  SlotSet filled = 0;
   for (std::size_t m = 0; m < modifiers.size(); ++m) {
-    bool placed = false;
-    for (std::size_t s = 0; s < slots.size() && !placed; ++s) {
+    const int local = opcode.local(modifiers[m]);
+    SlotSet free = local < 0 ? 0 : opcode.slots(form, local) & ~filled;
+    bool is_placed = false;
+    for (; free != 0 && !is_placed; free &= free - 1) {
       // Heads are not asked for: words out of place should still find their form.
-      const bool is_free = miss.binding[s] < 0 && !is_passed(slots, miss.binding, s);
-      if (!is_free || !admits(slots[s], modifiers[m])) continue;
-      miss.binding[s] = static_cast<std::int16_t>(m);
-      placed = true;
+      const auto slot = static_cast<std::size_t>(std::countr_zero(free));
+      if ((filled & index.later[slot]) != 0) continue;
+      filled |= SlotSet{1} << slot;
+      miss.binding[slot] = static_cast<std::int16_t>(m);
+      is_placed = true;
     }
-    if (!placed) miss.unplaced.push_back(static_cast<int>(m));
+    if (!is_placed) miss.unplaced.push_back(static_cast<int>(m));
   }
-  for (std::size_t s = 0; s < slots.size(); ++s) {
-    if (miss.binding[s] < 0 && !slots[s].optional) miss.empty_slots.push_back(static_cast<int>(s));
+  for (SlotSet rest = index.mandatory & ~filled; rest != 0; rest &= rest - 1) {
+    miss.empty_slots.push_back(std::countr_zero(rest));
   }
   miss.score = static_cast<int>(modifiers.size()) - 2 * static_cast<int>(miss.unplaced.size()) -
                static_cast<int>(miss.empty_slots.size());
   return miss;
+}
+
+std::vector<Modifier> without_repeats(std::span<const Modifier> modifiers) {
+  std::vector<Modifier> kept;
+  for (const Modifier modifier : modifiers) {
+    const bool is_repeat =
+        std::ranges::find(kept, modifier) != kept.end() &&
+        std::ranges::find(tables::kRepeatable, modifier) != tables::kRepeatable.end();
+    if (!is_repeat) kept.push_back(modifier);
+  }
+  return kept;
 }
 
 }  // namespace pyptx::isa

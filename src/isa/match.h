@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "form_index.h"
 #include "pyptx/isa/spelling.h"
 #include "tables.h"
 
@@ -19,15 +20,28 @@ namespace pyptx::isa {
 /// For each slot of a form the number of the modifier that fills it; -1: left out.
 using Binding = std::vector<std::int16_t>;
 
-/// The binding of all `modifiers`, or nothing when one finds no place or a slot stays empty.
-std::optional<Binding> bind(const tables::FormRow& form, std::span<const Modifier> modifiers);
+/// A way to fill a form's slots. `broken` is a rule it breaks; a binding that breaks none is
+/// preferred.
+struct Match {
+  Binding binding;
+  const tables::RuleRow* broken = nullptr;
+};
 
-/// The first rule that `binding` breaks.
-const tables::RuleRow* broken_rule(const tables::FormRow& form, const Binding& binding,
-                                   std::span<const Modifier> modifiers);
+/// Form number `form` of the opcode filled with all `modifiers`; nothing when one finds no place
+/// or a mandatory slot stays empty.
+std::optional<Match> bind_form(const OpcodeIndex& opcode, std::size_t form,
+                               std::span<const Modifier> modifiers);
+
+/// Whether a term of a rule or condition is true.
+bool holds(const tables::TermRow& term, const Binding& binding,
+           std::span<const Modifier> modifiers);
+
+/// What the operands of the form must be under `binding` (resolve.cpp).
+std::vector<OperandSpec> resolve_operands(const tables::FormRow& form, const Binding& binding,
+                                          std::span<const Modifier> modifiers);
 
 /// The number of the modifier that a broken rule speaks of; -1: the whole spelling.
-int rule_focus(const tables::FormRow& form, const tables::RuleRow& rule, const Binding& binding);
+int rule_focus(const tables::RuleRow& rule, const Binding& binding);
 
 Candidate make_candidate(const tables::FormRow& form, const Form& row, const Binding& binding,
                          std::span<const Modifier> modifiers);
@@ -39,8 +53,11 @@ struct NearMiss {
   std::vector<int> empty_slots;  // mandatory slots that nothing filled
   int score = 0;                 // higher is nearer
 };
-NearMiss near_miss(const tables::FormRow& form, std::span<const Modifier> modifiers);
+NearMiss near_miss(const OpcodeIndex& opcode, std::size_t form,
+                   std::span<const Modifier> modifiers);
 
-bool admits(const tables::SlotRow& slot, Modifier modifier);
+/// `modifiers` without the second and later uses of words that ptxas takes any number of times
+/// (isa/common/modifiers.toml).
+std::vector<Modifier> without_repeats(std::span<const Modifier> modifiers);
 
 }  // namespace pyptx::isa

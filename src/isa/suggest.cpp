@@ -9,23 +9,16 @@
 #include <vector>
 
 #include "match.h"
+#include "pyptx/isa/ids.h"
 #include "tables.h"
 
 namespace pyptx::isa {
 namespace {
 
-using tables::FormRow;
 using tables::slice;
 
 constexpr std::size_t kSuggestions = 3;
-
-std::span<const FormRow> forms_of(Opcode opcode) {
-  return slice(tables::kFormRows, tables::kOpcodeForms[static_cast<std::size_t>(opcode)]);
-}
-
-const Form& row_of(const FormRow& form) {
-  return tables::kForms[static_cast<std::size_t>(&form - tables::kFormRows.data())];
-}
+constexpr std::size_t kLongWord = 64;  // longer than any modifier
 
 /// The best few texts by distance, without repeats.
 class Nearest {
@@ -54,12 +47,19 @@ struct Attempt {
   std::vector<Modifier> modifiers;
   std::vector<std::string_view> texts;
 
+  const OpcodeIndex& index() const { return OpcodeIndex::of(opcode); }
+  const Form& row(std::size_t form) const {
+    const auto first = static_cast<std::size_t>(index().rows().data() - tables::kFormRows.data());
+    return tables::kForms[first + form];
+  }
+  std::size_t form_count() const { return index().rows().size(); }
   bool is_legal() const {
     if (std::ranges::find(modifiers, Modifier::None) != modifiers.end()) return false;
-    return std::ranges::any_of(forms_of(opcode), [&](const FormRow& form) {
-      const auto binding = bind(form, modifiers);
-      return binding && broken_rule(form, *binding, modifiers) == nullptr;
-    });
+    for (std::size_t form = 0; form < form_count(); ++form) {
+      const auto match = bind_form(index(), form, modifiers);
+      if (match && match->broken == nullptr) return true;
+    }
+    return false;
   }
   std::string spelling() const {
     std::string joined(text(opcode));
@@ -89,23 +89,13 @@ Attempt inserted(const Attempt& from, std::size_t index, Modifier what) {
   return to;
 }
 
-/// Every value that any slot of the opcode's forms takes.
-std::vector<Modifier> values_of(Opcode opcode) {
-  std::set<Modifier> values;
-  for (const FormRow& form : forms_of(opcode)) {
-    for (const tables::SlotRow& slot : slice(tables::kSlots, form.slots)) {
-      for (const auto& value : slice(tables::kValues, slot.values)) values.insert(value.modifier);
-    }
-  }
-  return {values.begin(), values.end()};
-}
-
 /// Legal spellings one edit at `index` away: another value there, or none.
 void offer_edits_at(Nearest& nearest, const Attempt& attempt, std::size_t index) {
-  for (const Modifier value : values_of(attempt.opcode)) {
+  for (const Modifier value : attempt.index().domain()) {
     const Attempt edited = replaced(attempt, index, value);
     if (edited.is_legal()) {
-      nearest.offer(edit_distance(text(value), attempt.texts[index]), edited.spelling());
+      nearest.offer(edit_distance(text(value), attempt.texts[index].substr(0, kLongWord)),
+                    edited.spelling());
     }
   }
   const Attempt without = removed(attempt, index);
@@ -114,15 +104,16 @@ void offer_edits_at(Nearest& nearest, const Attempt& attempt, std::size_t index)
 }
 
 /// Legal spellings that fill an empty mandatory slot, where the manual puts it.
-void offer_fillings(Nearest& nearest, const Attempt& attempt, const FormRow& form,
+void offer_fillings(Nearest& nearest, const Attempt& attempt, std::size_t form,
                     const NearMiss& miss) {
+  const auto slots = slice(tables::kSlots, attempt.index().rows()[form].slots);
   for (const int empty : miss.empty_slots) {
     std::size_t position = 0;
     for (int s = 0; s < empty; ++s) {
       const int bound = miss.binding[static_cast<std::size_t>(s)];
       position = std::max(position, static_cast<std::size_t>(bound + 1));
     }
-    const auto& slot = slice(tables::kSlots, form.slots)[static_cast<std::size_t>(empty)];
+    const auto& slot = slots[static_cast<std::size_t>(empty)];
     for (const auto& value : slice(tables::kValues, slot.values)) {
       const Attempt filled = inserted(attempt, position, value.modifier);
       if (filled.is_legal()) nearest.offer(1, filled.spelling());
@@ -130,9 +121,22 @@ void offer_fillings(Nearest& nearest, const Attempt& attempt, const FormRow& for
   }
 }
 
-void add_fixits(diag::Diagnostic& diagnostic, Nearest& nearest) {
+/// The same words in the manual's order, where a form takes them all.
+void offer_order(Nearest& nearest, const Attempt& attempt, const NearMiss& miss) {
+  if (!miss.unplaced.empty()) return;
+  Attempt sorted{attempt.opcode, {}, {}};
+  for (const int bound : miss.binding) {
+    if (bound < 0) continue;
+    sorted.modifiers.push_back(attempt.modifiers[static_cast<std::size_t>(bound)]);
+    sorted.texts.push_back(attempt.texts[static_cast<std::size_t>(bound)]);
+  }
+  if (sorted.is_legal()) nearest.offer(0, sorted.spelling());
+}
+
+void add_fixits(diag::Diagnostic& diagnostic, Nearest& nearest,
+                diag::Focus::Part replaced = diag::Focus::Part::Spelling) {
   for (std::string& text : nearest.take()) {
-    diagnostic.fixits.push_back({std::move(text), "a legal spelling"});
+    diagnostic.fixits.push_back({std::move(text), "a legal spelling", {replaced, 0}});
   }
 }
 
@@ -141,22 +145,20 @@ diag::Focus modifier_focus(int index) {
   return {diag::Focus::Part::Modifier, static_cast<std::uint16_t>(index)};
 }
 
-/// The forms whose slots fit but whose rules do not; null when there is none.
-std::optional<diag::Diagnostic> explain_rule(const Attempt& attempt) {
-  for (const FormRow& form : forms_of(attempt.opcode)) {
-    const auto binding = bind(form, attempt.modifiers);
-    if (!binding) continue;
-    const tables::RuleRow* rule = broken_rule(form, *binding, attempt.modifiers);
-    if (rule == nullptr) continue;
-    const int focus = rule_focus(form, *rule, *binding);
+/// A form whose slots fit but whose rules do not, if there is one.
+std::optional<diag::Diagnostic> explain_rule(const Attempt& attempt, Detail detail) {
+  for (std::size_t form = 0; form < attempt.form_count(); ++form) {
+    const auto match = bind_form(attempt.index(), form, attempt.modifiers);
+    if (!match || match->broken == nullptr) continue;
     diag::Diagnostic diagnostic(diag::Kind::CombinationRule,
-                                {attempt.spelling(), std::string(rule->message)});
-    diagnostic.focus = modifier_focus(focus);
-    diagnostic.manual = row_of(form).manual;
+                                {attempt.spelling(), std::string(match->broken->message)});
+    diagnostic.focus = modifier_focus(rule_focus(*match->broken, match->binding));
+    diagnostic.manual = attempt.row(form).manual;
+    if (detail == Detail::Verdict) return diagnostic;
     Nearest nearest;
     for (std::size_t i = 0; i < attempt.texts.size(); ++i) offer_edits_at(nearest, attempt, i);
-    for (const FormRow& other : forms_of(attempt.opcode)) {
-      const NearMiss miss = near_miss(other, attempt.modifiers);
+    for (std::size_t other = 0; other < attempt.form_count(); ++other) {
+      const NearMiss miss = near_miss(attempt.index(), other, attempt.modifiers);
       if (miss.unplaced.empty()) offer_fillings(nearest, attempt, other, miss);
     }
     add_fixits(diagnostic, nearest);
@@ -166,36 +168,40 @@ std::optional<diag::Diagnostic> explain_rule(const Attempt& attempt) {
 }
 
 /// The form that most of the modifiers fit.
-std::pair<const FormRow*, NearMiss> nearest_form(const Attempt& attempt) {
-  const FormRow* best = nullptr;
-  NearMiss miss;
-  for (const FormRow& form : forms_of(attempt.opcode)) {
-    NearMiss here = near_miss(form, attempt.modifiers);
-    if (best == nullptr || here.score > miss.score) {
-      best = &form;
-      miss = std::move(here);
-    }
+std::pair<std::size_t, NearMiss> nearest_form(const Attempt& attempt) {
+  std::size_t best = 0;
+  NearMiss miss = near_miss(attempt.index(), 0, attempt.modifiers);
+  for (std::size_t form = 1; form < attempt.form_count(); ++form) {
+    NearMiss here = near_miss(attempt.index(), form, attempt.modifiers);
+    if (here.score <= miss.score) continue;
+    best = form;
+    miss = std::move(here);
   }
   return {best, std::move(miss)};
 }
 
-diag::Diagnostic explain_form(const Attempt& attempt) {
+diag::Diagnostic explain_form(const Attempt& attempt, Detail detail) {
   const auto [best, miss] = nearest_form(attempt);
   diag::Diagnostic diagnostic(diag::Kind::IllegalSpelling,
                               {attempt.spelling(), std::string(text(attempt.opcode))});
-  diagnostic.manual = row_of(*best).manual;
-  diagnostic.notes.push_back("nearest form: " + std::string(row_of(*best).syntax));
+  diagnostic.manual = attempt.row(best).manual;
+  if (!miss.unplaced.empty()) diagnostic.focus = modifier_focus(miss.unplaced.front());
+  if (detail == Detail::Verdict) return diagnostic;
+  diagnostic.notes.push_back("nearest form: " + std::string(attempt.row(best).syntax));
   Nearest nearest;
   if (!miss.unplaced.empty()) {
-    diagnostic.focus = modifier_focus(miss.unplaced.front());
     offer_edits_at(nearest, attempt, static_cast<std::size_t>(miss.unplaced.front()));
   }
+  const auto slots = slice(tables::kSlots, attempt.index().rows()[best].slots);
   for (const int empty : miss.empty_slots) {
-    const auto& slot = slice(tables::kSlots, best->slots)[static_cast<std::size_t>(empty)];
-    diagnostic.notes.push_back(
-        "missing: ." + std::string(tables::kSlotNames[static_cast<std::size_t>(slot.slot)]));
+    const Slot slot = slots[static_cast<std::size_t>(empty)].slot;
+    diagnostic.notes.push_back("missing: ." +
+                               std::string(tables::kSlotNames[static_cast<std::size_t>(slot)]));
   }
-  offer_fillings(nearest, attempt, *best, miss);
+  offer_fillings(nearest, attempt, best, miss);
+  for (std::size_t form = 0; form < attempt.form_count(); ++form) {
+    offer_order(nearest, attempt, near_miss(attempt.index(), form, attempt.modifiers));
+  }
   add_fixits(diagnostic, nearest);
   return diagnostic;
 }
@@ -217,9 +223,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-diag::Diagnostic unknown_opcode(std::string_view opcode) {
+diag::Diagnostic unknown_opcode(std::string_view opcode, Detail detail) {
   diag::Diagnostic diagnostic(diag::Kind::UnknownOpcode, {std::string(opcode)});
   diagnostic.focus.part = diag::Focus::Part::Opcode;
+  // An opcode longer than any that exists is near none.
+  if (detail == Detail::Verdict || opcode.size() > 32) return diagnostic;
   Nearest nearest;
   for (const std::string_view known : tables::kOpcodes.subspan(1)) {
     const std::size_t distance = edit_distance(known, opcode);
@@ -227,32 +235,35 @@ diag::Diagnostic unknown_opcode(std::string_view opcode) {
       nearest.offer(distance, std::string(known));
     }
   }
-  add_fixits(diagnostic, nearest);
+  add_fixits(diagnostic, nearest, diag::Focus::Part::Opcode);
   return diagnostic;
 }
 
-diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_view> modifiers) {
+diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_view> modifiers,
+                                  Detail detail) {
+  // Past what any form takes there is nothing to repair.
+  if (modifiers.size() > kMaximumSlots) detail = Detail::Verdict;
   Attempt attempt{opcode, {}, {modifiers.begin(), modifiers.end()}};
-  const std::vector<Modifier> known = values_of(opcode);
+  std::size_t unknown = modifiers.size();
   for (std::size_t i = 0; i < modifiers.size(); ++i) {
     const Modifier id = find_modifier(modifiers[i]).value_or(Modifier::None);
     attempt.modifiers.push_back(id);
-    if (id != Modifier::None && std::ranges::binary_search(known, id)) continue;
-    // Later unknown words must not hide the repair of this one: judge what came before it.
-    for (std::size_t j = i + 1; j < modifiers.size(); ++j) {
-      attempt.modifiers.push_back(find_modifier(modifiers[j]).value_or(Modifier::None));
-    }
+    const bool is_known = id != Modifier::None && attempt.index().local(id) >= 0;
+    if (!is_known && unknown == modifiers.size()) unknown = i;
+  }
+  if (unknown < modifiers.size()) {
     diag::Diagnostic diagnostic(diag::Kind::UnknownModifier,
-                                {std::string(modifiers[i]), std::string(text(opcode))});
-    diagnostic.focus = modifier_focus(static_cast<int>(i));
-    diagnostic.manual = row_of(*nearest_form(attempt).first).manual;
+                                {std::string(modifiers[unknown]), std::string(text(opcode))});
+    diagnostic.focus = modifier_focus(static_cast<int>(unknown));
+    diagnostic.manual = attempt.row(nearest_form(attempt).first).manual;
+    if (detail == Detail::Verdict) return diagnostic;
     Nearest nearest;
-    offer_edits_at(nearest, attempt, i);
+    offer_edits_at(nearest, attempt, unknown);
     add_fixits(diagnostic, nearest);
     return diagnostic;
   }
-  if (auto rule = explain_rule(attempt)) return std::move(*rule);
-  return explain_form(attempt);
+  if (auto rule = explain_rule(attempt, detail)) return std::move(*rule);
+  return explain_form(attempt, detail);
 }
 
 }  // namespace pyptx::isa

@@ -8,15 +8,17 @@
 #include <string_view>
 
 #include "pyptx/diag/diagnostic.h"
-#include "pyptx/isa/ids.h"
+#include "pyptx/isa/id.h"
+#include "pyptx/isa/spelling.h"
 
 namespace pyptx::isa {
 
 /// `opcode` is in no row.
-diag::Diagnostic unknown_opcode(std::string_view opcode);
+diag::Diagnostic unknown_opcode(std::string_view opcode, Detail detail);
 
 /// No form of `opcode` matches. `modifiers` are the texts as written.
-diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_view> modifiers);
+diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_view> modifiers,
+                                  Detail detail);
 
 /// Edits that turn one word into another.
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -8,7 +8,9 @@
 #include <span>
 #include <string_view>
 
-#include "pyptx/isa/ids.h"
+#include "pyptx/isa/directive.h"
+#include "pyptx/isa/form_info.h"
+#include "pyptx/isa/id.h"
 #include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
 #include "pyptx/isa/type.h"
@@ -41,29 +43,59 @@ struct ByModifier {
   std::uint16_t value = 0;  // a Type, or a number of elements
 };
 
-/// A property of an operand: `fixed`, or looked up by what slot `slot` (index in the form) holds.
-struct Property {
+/// A property of an operand: what slot `slot` (index in the form) holds looks it up; `fixed` when
+/// the slot is left out, or when there is none (-1).
+struct PropertyRow {
   std::uint16_t fixed = 0;
   std::int8_t slot = -1;
   Range values;  // kByModifier
 };
 
+/// A number of elements in postfix order: Number and Slot push, the others take two and push one.
+enum class CountOp : std::uint8_t {
+  Number,
+  Slot,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Ceiling,
+  Minimum,
+  Maximum,
+};
+struct CountStep {
+  CountOp op{};
+  PropertyRow value;
+};
+
 struct OperandRow {
   std::string_view name;
   Accept accept{};
-  Role role{};
-  Width width{};
+  Role role = Role::Source;
+  Width width = Width::Exact;
+  Registers registers = Registers::Usual;
   bool optional = false;
-  std::int8_t space_slot = -1;      // index of the form's slot that names the state space
-  Modifier space = Modifier::None;  // a fixed state space
-  std::int8_t condition = -1;       // there only when this slot of the form is bound
-  Property type;
-  Property count;
-  Property coordinates;
+  bool is_pair = false;  // d|p
+  bool unified = false;
+  bool narrow = false;
+  bool power_of_two = false;
+  bool padded = false;
+  bool bare = false;
+  bool indexed = false;
+  bool strict = false;
+  std::int8_t space_slot = -1;  // index of the form's slot that names the state space
+  Modifier space{};             // a fixed state space
+  Range condition{};            // kTerms: there only when all hold
+  Range types{};                // kProperties
+  Range count{};                // kCountSteps
   std::int64_t minimum = INT64_MIN;
   std::int64_t maximum = INT64_MAX;
   std::int64_t multiple = 1;
-  Range literals;  // kLiterals
+  Range literals{};   // kLiterals
+  Range selectors{};  // kLiterals
+  std::uint16_t needs = 0;
+  std::uint16_t unified_needs = 0;
+  Range parts{};  // kOperands
 };
 
 /// True when the slot is bound (to one of `values`, when there are any), or not so when negated.
@@ -73,11 +105,13 @@ struct TermRow {
   Range values;  // kTermValues
 };
 
-/// All terms of `when` imply one of `then`; or, with needs != 0, that availability.
+/// All terms of `when` imply one of `then`; or, with needs != 0, that availability. A lint is what
+/// the manual says and ptxas does not hold to.
 struct RuleRow {
   Range when;  // kTerms
   Range then;  // kTerms
   std::uint16_t needs = 0;
+  bool is_lint = false;
   std::string_view message;
 };
 
@@ -89,10 +123,12 @@ struct FormRow {
   std::uint16_t needs = 0;
   /// The first slots belong to a compound opcode (mbarrier.try_wait): filled first and in order.
   std::uint8_t head = 0;
+  Range examples;  // kExamples
 };
 
 struct NeedsRow {
   Version version;
+  Version last;
   Range targets;  // kTargetRules
 };
 
@@ -102,6 +138,31 @@ struct TargetRow {
   std::uint16_t family = 0;
 };
 
+struct DirectiveRow {
+  std::string_view name;
+  std::string_view manual;
+  DirectivePlace places{};
+  DirectiveArguments arguments{};
+  std::uint8_t minimum = 0;
+  std::uint8_t maximum = 0;
+  std::uint16_t needs = 0;
+};
+
+struct PragmaRow {
+  std::string_view name;
+  std::string_view manual;
+  DirectivePlace places{};
+  bool takes_value = false;
+  bool is_checked = false;
+  std::uint16_t needs = 0;
+};
+
+struct TargetOptionRow {
+  std::string_view name;
+  std::string_view group;
+  std::uint16_t needs = 0;
+};
+
 struct SpecialRow {
   SpecialRegisterInfo info;
   std::uint16_t needs = 0;
@@ -109,21 +170,28 @@ struct SpecialRow {
 
 extern const std::span<const std::string_view> kOpcodes;    // by Opcode
 extern const std::span<const std::string_view> kModifiers;  // by Modifier
+extern const std::span<const Modifier> kRepeatable;         // may stand there twice
 extern const std::span<const Type> kModifierTypes;          // by Modifier
 extern const std::span<const std::string_view> kSlotNames;  // by Slot
 extern const std::span<const TypeInfo> kTypes;              // by Type
 extern const std::span<const SpecialRow> kSpecials;         // by SpecialRegister
 extern const std::span<const Version> kVersions;
+extern const std::span<const DirectiveRow> kDirectives;
+extern const std::span<const PragmaRow> kPragmas;
+extern const std::span<const TargetOptionRow> kTargetOptions;
 extern const std::span<const TargetRow> kTargets;
 extern const std::span<const TargetRule> kTargetRules;
 extern const std::span<const NeedsRow> kNeeds;
 extern const std::span<const Range> kOpcodeForms;  // by Opcode, into kForms and kFormRows
 extern const std::span<const Form> kForms;
 extern const std::span<const FormRow> kFormRows;
+extern const std::span<const ExampleInfo> kExamples;
 extern const std::span<const SlotRow> kSlots;
 extern const std::span<const ValueRow> kValues;
 extern const std::span<const OperandRow> kOperands;
 extern const std::span<const std::int64_t> kLiterals;
+extern const std::span<const PropertyRow> kProperties;
+extern const std::span<const CountStep> kCountSteps;
 extern const std::span<const ByModifier> kByModifier;
 extern const std::span<const RuleRow> kRules;
 extern const std::span<const TermRow> kTerms;

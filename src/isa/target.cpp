@@ -49,7 +49,7 @@ Version Target::minimum_version() const {
 }
 
 bool TargetRule::admits(Target target) const {
-  if (suffix == 0) return target.sm >= sm;
+  if (suffix == 0) return target.sm >= sm && (last == 0 || target.sm <= last);
   if (suffix == 'a') return target.sm == sm && target.suffix == 'a';
   return target.suffix != 0 && target.sm >= sm && family(target.sm) == family(sm);
 }
@@ -64,7 +64,11 @@ std::string Availability::targets_text() const {
   for (const TargetRule& rule : targets) {
     if (!text.empty()) text += " or ";
     text += Target{rule.sm, rule.suffix}.text();
-    if (rule.suffix == 0) text += " or later";
+    if (rule.last != 0) {
+      text += " to " + Target{rule.last, 0}.text();
+    } else if (rule.suffix == 0) {
+      text += " or later";
+    }
   }
   return text;
 }
@@ -84,7 +88,7 @@ namespace tables {
 
 Availability availability(std::uint16_t index) {
   const NeedsRow& row = kNeeds[index];
-  return {row.version, slice(kTargetRules, row.targets)};
+  return {row.version, slice(kTargetRules, row.targets), row.last};
 }
 
 }  // namespace tables

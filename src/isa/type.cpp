@@ -74,6 +74,4 @@ std::optional<Modifier> find_modifier(std::string_view name) {
   return lookup(map, name);
 }
 
-std::span<const Form> all_forms() { return tables::kForms; }
-
 }  // namespace pyptx::isa

@@ -21,9 +21,8 @@ namespace {
 
 using diag::Diagnostic;
 
-const char* severity(const Diagnostic& diagnostic) {
-  constexpr const char* kNames[] = {"error", "warning", "lint"};
-  return kNames[static_cast<std::size_t>(diagnostic.severity())];
+std::string severity(const Diagnostic& diagnostic) {
+  return std::string(diag::text(diagnostic.severity()));
 }
 
 std::vector<std::tuple<std::string, std::string>> fixits(const Diagnostic& diagnostic) {
@@ -33,6 +32,24 @@ std::vector<std::tuple<std::string, std::string>> fixits(const Diagnostic& diagn
     pairs.emplace_back(fixit.replacement, fixit.reason);
   }
   return pairs;
+}
+
+/// Text and place of each label: "first declared here", line, column.
+std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>> labels(
+    const Diagnostic& diagnostic) {
+  std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>> all;
+  for (const diag::Label& label : diagnostic.labels) {
+    const diag::Place place = label.place.value_or(diag::Place{});
+    all.emplace_back(label.text, place.line, place.column);
+  }
+  return all;
+}
+
+/// PTX version and targets; None where neither matters.
+std::optional<std::tuple<std::string, std::string>> requirement(
+    const diag::Requirement& requirement) {
+  if (requirement.is_empty()) return std::nullopt;
+  return std::tuple(requirement.version, requirement.target);
 }
 
 /// A field of the place; None where there is no place, or no column.
@@ -51,15 +68,21 @@ std::optional<std::string> file(const Diagnostic& diagnostic) {
 void bind_diag(nb::module_& m) {
   nb::class_<Diagnostic>(m, "Diagnostic", "One finding about a kernel or a text.")
       .def_prop_ro("code", [](const Diagnostic& d) { return std::string(d.code()); })
+      .def_prop_ro("kind", [](const Diagnostic& d) { return std::string(diag::info(d.kind).name); })
       .def_prop_ro("severity", &severity)
       .def_prop_ro("message", &Diagnostic::message)
       .def_prop_ro("file", &file)
       .def_prop_ro("line", &number<&diag::Place::line>)
       .def_prop_ro("column", &number<&diag::Place::column>)
+      .def_prop_ro("end_line", &number<&diag::Place::end_line>)
       .def_prop_ro("end_column", &number<&diag::Place::end_column>)
+      .def_prop_ro("labels", &labels)
       .def_prop_ro("notes", [](const Diagnostic& d) { return d.notes; })
       .def_prop_ro("fixits", &fixits)
       .def_prop_ro("manual", [](const Diagnostic& d) { return d.manual; })
+      .def_prop_ro("manual_title", [](const Diagnostic& d) { return diag::manual_title(d.manual); })
+      .def_prop_ro("needed", [](const Diagnostic& d) { return requirement(d.needed); })
+      .def_prop_ro("present", [](const Diagnostic& d) { return requirement(d.present); })
       .def("to_json", [](const Diagnostic& d) { return diag::to_json(d, nullptr); })
       .def("__str__", [](const Diagnostic& d) { return diag::render(d, nullptr); })
       .def("__repr__", [](const Diagnostic& d) {

@@ -196,6 +196,7 @@ nb::object convert(nb::handle dst_type, nb::handle src_type, nb::handle dst, nb:
 }
 
 void bind_arithmetic(nb::module_& ptx) {
+  // one-place: names of functions that spell an instruction, which the table judges.
   for (const char* opcode : {"mov", "add", "sub", "shl", "shr", "neg", "abs", "min", "max"}) {
     form(ptx, opcode, opcode);
   }

@@ -26,7 +26,7 @@ std::string name_of(build::Reg reg) {
   const Trace* trace = innermost_trace();
   if (trace == nullptr || trace->tracer.tag() != reg.owner) return "a register of another trace";
   const ir::Module& module = trace->tracer.module();
-  return std::string(module.text(trace->tracer.function().at(reg.id).name));
+  return module.name(trace->tracer.function().at(reg.id));
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `_core.Trace` and `_core.Module`: how the package's decorator drives a trace.
+// `_core.Trace`: how the package's decorator drives a trace.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -43,7 +43,7 @@ std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
 }
 
 ModuleObject finish(Trace& trace) {
-  return {unwrap(trace.tracer.finish(), &trace.tracer.module().locations)};
+  return ModuleObject(unwrap(trace.tracer.finish(), &trace.tracer.module().locations));
 }
 
 /// Runs `f` on the trace's tracer, whether or not it is entered, and raises what it recorded.
@@ -59,32 +59,10 @@ void add_parameter(Trace& trace, const std::string& name, isa::Type type) {
   check(trace.tracer);
 }
 
-void bind_module(nb::module_& m) {
-  nb::class_<ModuleObject>(m, "Module", "A PTX module.")
-      .def_prop_ro("text", [](const ModuleObject& o) { return syntax::print(*o.module); })
-      .def_prop_ro("target", [](const ModuleObject& o) { return o.module->target.text(); })
-      .def_prop_ro("version",
-                   [](const ModuleObject& o) {
-                     return VersionPair{o.module->version.major, o.module->version.minor};
-                   })
-      .def_prop_ro("entry",
-                   [](const ModuleObject& o) -> std::optional<std::string> {
-                     const ir::Function* entry = o.module->entry();
-                     if (entry == nullptr) return std::nullopt;
-                     return std::string(o.module->text(entry->name));
-                   })
-      .def_prop_ro("instruction_count", [](const ModuleObject& o) {
-        std::size_t count = 0;
-        for (const auto& function : o.module->functions) count += function->instructions.size();
-        return count;
-      });
-}
-
 }  // namespace
 
 void bind_trace(nb::module_& m) {
   using namespace nb::literals;
-  bind_module(m);
   nb::class_<Trace>(m, "Trace", "One kernel being written.")
       .def(nb::new_(&make_trace), "entry"_a, "target"_a, "version"_a = nb::none(), nb::kw_only(),
            "force_dynamic_shared"_a = false, "dynamic_shared_name"_a = "dyn_smem",

@@ -25,9 +25,7 @@ const char* class_name(std::string_view code) {
 }  // namespace
 
 diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table) {
-  if (!diagnostic.place && table != nullptr) {
-    diagnostic.place = table->resolve(diagnostic.loc, diagnostic.focus);
-  }
+  if (table != nullptr) diagnostic.resolve(*table);
   return diagnostic;
 }
 

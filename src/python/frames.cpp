@@ -29,6 +29,7 @@ const std::string& package_folder() {
 const char* part_name(diag::Focus::Part part) {
   switch (part) {
     case diag::Focus::Part::Whole:
+    case diag::Focus::Part::Spelling:
       return "whole";
     case diag::Focus::Part::Opcode:
       return "opcode";

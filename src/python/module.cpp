@@ -7,6 +7,7 @@
 namespace pyptx::python {
 
 void bind_diag(nanobind::module_& m);
+void bind_text(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
 void bind_reg(nanobind::module_& m);
 void bind_ptx(nanobind::module_& m);
@@ -25,6 +26,7 @@ NB_MODULE(_core, m) {
 #endif
   py::bind_diag(m);
   py::bind_reg(m);
+  py::bind_text(m);
   py::bind_trace(m);
   py::bind_ptx(m);
   py::bind_ptx_control(m);

@@ -86,10 +86,9 @@ ir::Operand named(build::Tracer& tracer, const std::string& name, std::uint16_t 
   if (name == "_") return ir::Operand::sink();
   if (!name.starts_with('%')) return tracer.symbol(name);
   if (const auto special = build::special_operand(name)) return *special;
-  const ir::Symbol symbol = tracer.module().symbols.find(name);
-  const auto& registers = tracer.function().registers;
-  for (std::size_t i = 0; i < registers.size() && symbol != ir::Symbol::None; ++i) {
-    if (registers[i].name == symbol) return ir::Operand::reg(static_cast<ir::RegisterId>(i));
+  const ir::Function& function = tracer.function();
+  if (const auto id = function.find_register(tracer.module().symbols, name)) {
+    return ir::Operand::reg(*id);
   }
   refuse(tracer, concat("'", name, "', which names no register,"), index);
   return {};

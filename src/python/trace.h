@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "frames.h"
+#include "module_object.h"
 #include "pyptx/build/tracer.h"
-#include "pyptx/ir/module.h"
 
 namespace pyptx::python {
 
@@ -24,11 +24,6 @@ struct Trace {
   std::shared_ptr<PythonLocations> locations;
   /// tma_desc() gives the map in the parameter block instead of a pointer to one.
   bool maps_by_value = false;
-};
-
-/// What `_core.Module` holds.
-struct ModuleObject {
-  std::shared_ptr<ir::Module> module;
 };
 
 /// The innermost trace entered on this thread. Sets the tracer's location to the Python expression

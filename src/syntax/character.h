@@ -15,6 +15,7 @@ inline constexpr std::uint8_t kLetter = 4;
 inline constexpr std::uint8_t kNameMark = 8;  // _ and $: start a name and continue it
 inline constexpr std::uint8_t kText = 16;     // allowed at all
 inline constexpr std::uint8_t kHexLetter = 32;
+inline constexpr std::uint8_t kNameByte = kLetter | kNameMark | kDigit;
 
 inline constexpr std::array<std::uint8_t, 256> kByteClass = [] {
   std::array<std::uint8_t, 256> table{};
@@ -37,8 +38,7 @@ constexpr bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 constexpr bool is_digit(char c) { return in_class(c, kDigit); }
 constexpr bool is_hex_digit(char c) { return in_class(c, kDigit | kHexLetter); }
 constexpr bool is_letter(char c) { return in_class(c, kLetter); }
-constexpr bool is_name_start(char c) { return in_class(c, kLetter | kNameMark) || c == '%'; }
-constexpr bool is_name_byte(char c) { return in_class(c, kLetter | kNameMark | kDigit); }
+constexpr bool is_name_byte(char c) { return in_class(c, kNameByte); }
 constexpr bool is_text_byte(char c) { return in_class(c, kText); }
 
 /// "0x0c", for messages about bytes that cannot be shown.

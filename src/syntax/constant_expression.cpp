@@ -302,6 +302,14 @@ bool at_constant(const Cursor& cursor) {
 }
 
 std::optional<Constant> parse_constant(Cursor& cursor) {
+  // Most constants are a literal alone.
+  if (cursor.at(TokenKind::Integer)) {
+    const TokenKind after = cursor.peek(1).kind;
+    if (precedence(after) == 0 && after != TokenKind::Question) {
+      const auto value = integer_value(cursor.text(cursor.next())).value_or(IntegerValue{});
+      return Constant{value.is_unsigned ? Kind::Unsigned : Kind::Signed, value.bits};
+    }
+  }
   return ExpressionParser(cursor).ternary();
 }
 

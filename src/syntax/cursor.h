@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,20 +23,23 @@ class Cursor {
   Cursor(std::string_view source, const TokenBuffer& buffer, diag::LocationTable& locations,
          diag::Diagnostics& diagnostics, std::size_t max_diagnostics)
       : source_(source),
+        tokens_(buffer.tokens.data()),
+        last_(static_cast<std::uint32_t>(buffer.tokens.size() - 1)),
         buffer_(buffer),
+        comments_(buffer.comments),
         locations_(locations),
         diagnostics_(diagnostics),
         max_diagnostics_(max_diagnostics) {}
 
   std::uint32_t position() const { return at_; }
-  void move_to(std::uint32_t position) { at_ = gave_up_ ? last() : position; }
-  std::uint32_t last() const { return static_cast<std::uint32_t>(buffer_.tokens.size() - 1); }
+  void move_to(std::uint32_t position) { at_ = gave_up_ ? last_ : position; }
+  std::uint32_t last() const { return last_; }
 
-  const Token& token(std::uint32_t index) const {
-    return buffer_.tokens[index < last() ? index : last()];
-  }
-  const Token& peek(std::uint32_t ahead = 0) const { return token(at_ + ahead); }
-  bool at(TokenKind kind) const { return buffer_.tokens[at_].kind == kind; }
+  const Token& token(std::uint32_t index) const { return tokens_[index < last_ ? index : last_]; }
+  const Token& peek() const { return tokens_[at_]; }
+  const Token& peek(std::uint32_t ahead) const { return token(at_ + ahead); }
+  TokenKind kind() const { return tokens_[at_].kind; }
+  bool at(TokenKind kind) const { return tokens_[at_].kind == kind; }
   bool at_word(std::string_view word) const {
     return at(TokenKind::DotWord) && text(peek()) == word;
   }
@@ -43,13 +47,17 @@ class Cursor {
     return at(TokenKind::Identifier) && text(peek()) == name;
   }
   std::string_view text(const Token& token) const {
-    return source_.substr(token.begin, token.end - token.begin);
+    return {source_.data() + token.begin, token.end - token.begin};
   }
   std::string_view text() const { return text(peek()); }
+  /// The bytes from one token to another, both included.
+  std::string_view text(const Token& first, const Token& last) const {
+    return {source_.data() + first.begin, last.end - first.begin};
+  }
 
-  Token next() {
-    const Token token = buffer_.tokens[at_];
-    if (at_ != last()) ++at_;
+  const Token& next() {
+    const Token& token = tokens_[at_];
+    if (at_ != last_) ++at_;
     return token;
   }
   bool accept(TokenKind kind) {
@@ -64,6 +72,8 @@ class Cursor {
   }
   /// Consumes a token of this kind, or reports what was found in its place.
   bool expect(TokenKind kind) { return accept(kind) || fail_expected(std::string(describe(kind))); }
+  /// Takes a string and gives what is between its quotes, or nothing after a report.
+  std::optional<std::string_view> take_string();
   /// Reports ExpectedToken here; always false.
   bool fail_expected(std::string what);
   /// Reports a diagnostic about one token or a range of tokens; always false.
@@ -73,30 +83,42 @@ class Cursor {
   }
 
   diag::Loc loc(TokenRange range);
+  /// The part of the instruction begun at `first` that a diagnostic is about.
+  TokenRange focused(std::uint32_t first, diag::Focus focus) const;
   /// From token `first` up to the current position.
   TokenRange since(std::uint32_t first) const { return {first, at_}; }
 
-  /// Hands every comment before the current token to `sink`, once.
+  /// Hands every comment before token `until` to `sink`, once, with its index.
   template <typename Sink>
-  void take_comments(Sink&& sink) {
-    while (comment_ < buffer_.comments.size() && buffer_.comments[comment_].token <= at_) {
-      const Comment& comment = buffer_.comments[comment_++];
-      sink(comment, source_.substr(comment.begin, comment.end - comment.begin));
+  void take_comments(std::uint32_t until, Sink&& sink) {
+    while (comment_ < comments_.size() && comments_[comment_].token <= until) {
+      sink(comments_[comment_], static_cast<std::uint32_t>(comment_));
+      ++comment_;
     }
   }
-
-  /// The tokens of a range with one blank, or one line end, where the source has any.
-  std::string normalized(TokenRange range) const;
+  bool has_comments(std::uint32_t until) const {
+    return comment_ < comments_.size() && comments_[comment_].token <= until;
+  }
+  std::string_view text(const Comment& comment) const {
+    return source_.substr(comment.begin, comment.end - comment.begin);
+  }
+  /// Whether a comment stands on the line that the token before it ends on.
+  bool is_trailing(const Comment& comment) const;
 
   /// After an error: past the `;` that ends the statement begun at `first`, or to the `}` that
   /// ends its block.
   void skip_statement(std::uint32_t first);
-  /// The same at module level, where a whole `{...}` may have to be passed.
+  /// After a `{` that cannot be entered: past the `}` that belongs to it.
+  void skip_block(std::uint32_t open);
+  /// The same as skip_statement at module level, where a whole `{...}` may have to be passed.
   void skip_item(std::uint32_t first);
 
  private:
   std::string_view source_;
+  const Token* tokens_;
+  std::uint32_t last_;
   const TokenBuffer& buffer_;
+  const std::vector<Comment>& comments_;
   diag::LocationTable& locations_;
   diag::Diagnostics& diagnostics_;
   std::size_t max_diagnostics_;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -18,234 +20,345 @@ namespace {
 using diag::Kind;
 
 constexpr std::size_t kMaxReports = 100;
+// An integer of this many decimal digits fits in 64 bits whatever they are.
+constexpr std::ptrdiff_t kSafeDigits = 19;
+
+/// What a byte begins.
+enum class Start : std::uint8_t {
+  Other,  // punctuation of two bytes, and bytes that begin nothing
+  Blank,
+  Letter,
+  Mark,  // _ $ %: a name, or a token of one byte
+  Digit,
+  Dot,
+  Slash,
+  Hash,
+  Quote,
+  Single,  // a token of its own
+};
+
+struct StartTable {
+  std::array<Start, 256> start{};
+  std::array<TokenKind, 256> single{};
+};
+
+constexpr StartTable kStart = [] {
+  StartTable table;
+  const auto set = [&](char c, Start start) { table.start[static_cast<std::uint8_t>(c)] = start; };
+  for (int c = 0; c < 256; ++c) {
+    if (is_blank(static_cast<char>(c))) table.start[c] = Start::Blank;
+    if (is_letter(static_cast<char>(c))) table.start[c] = Start::Letter;
+    if (is_digit(static_cast<char>(c))) table.start[c] = Start::Digit;
+  }
+  for (const char c : {'_', '$', '%'}) set(c, Start::Mark);
+  set('.', Start::Dot);
+  set('/', Start::Slash);
+  set('#', Start::Hash);
+  set('"', Start::Quote);
+  constexpr std::pair<char, TokenKind> kSingle[] = {
+      {';', TokenKind::Semicolon},  {',', TokenKind::Comma},       {':', TokenKind::Colon},
+      {'{', TokenKind::BraceOpen},  {'}', TokenKind::BraceClose},  {'(', TokenKind::ParenOpen},
+      {')', TokenKind::ParenClose}, {'[', TokenKind::BracketOpen}, {']', TokenKind::BracketClose},
+      {'@', TokenKind::At},         {'?', TokenKind::Question},    {'~', TokenKind::Tilde},
+      {'+', TokenKind::Plus},       {'-', TokenKind::Minus},       {'*', TokenKind::Star},
+      {'^', TokenKind::Caret},
+  };
+  for (const auto& [c, kind] : kSingle) {
+    set(c, Start::Single);
+    table.single[static_cast<std::uint8_t>(c)] = kind;
+  }
+  return table;
+}();
 
 class Lexer {
  public:
   Lexer(std::string_view text, diag::LocationTable& locations, diag::Diagnostics& diagnostics)
-      : text_(text), locations_(locations), diagnostics_(diagnostics) {}
+      : begin_(text.data()),
+        end_(text.data() + text.size()),
+        at_(begin_),
+        token_(begin_),
+        locations_(locations),
+        diagnostics_(diagnostics) {}
 
   TokenBuffer run() {
     // Offsets are 32 bits wide; a text beyond that is refused rather than read in part.
-    if (text_.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    if (end_ - begin_ >= static_cast<std::ptrdiff_t>(std::numeric_limits<std::uint32_t>::max())) {
       diagnostics_.push_back(diag::Diagnostic(Kind::TextTooLarge, {}));
-      text_ = {};
+      end_ = begin_;
     }
-    buffer_.tokens.reserve(text_.size() / 4 + 1);
-    while (true) {
-      skip_trivia();
-      begin_ = at_;
-      if (at_ == text_.size()) break;
-      scan();
-    }
+    // Compilers write four bytes per token, and three and a half in debugging sections.
+    buffer_.tokens.reserve(static_cast<std::size_t>(end_ - begin_) / 3 + 2);
+    while (at_ != end_) scan();
+    token_ = at_;
     push(TokenKind::EndOfText);
     return std::move(buffer_);
   }
 
  private:
-  char peek(std::size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  bool is_next(char c, std::ptrdiff_t ahead = 0) const {
+    return end_ - at_ > ahead && at_[ahead] == c;
   }
-  std::string_view word() const { return text_.substr(begin_, at_ - begin_); }
-
-  void push(TokenKind kind) {
-    buffer_.tokens.push_back(
-        {static_cast<std::uint32_t>(begin_), static_cast<std::uint32_t>(at_), kind});
+  bool is_next_name(std::ptrdiff_t ahead = 0) const {
+    return end_ - at_ > ahead && is_name_byte(at_[ahead]);
   }
+  std::uint32_t offset(const char* place) const {
+    return static_cast<std::uint32_t>(place - begin_);
+  }
+  std::string_view word() const { return {token_, static_cast<std::size_t>(at_ - token_)}; }
+  std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
 
-  void report(Kind kind, std::initializer_list<std::string> arguments, std::size_t begin,
-              std::size_t end) {
+  void push(TokenKind kind) { buffer_.tokens.push_back({offset(token_), offset(at_), kind}); }
+
+  void report(Kind kind, std::initializer_list<std::string> arguments, const char* begin,
+              const char* end) {
     // A text full of noise is described well enough by its beginning.
-    if (diagnostics_.size() == kMaxReports) return;
-    diagnostics_.push_back(diag::Diagnostic(kind, arguments)
-                               .at(locations_.text(static_cast<std::uint32_t>(begin),
-                                                   static_cast<std::uint32_t>(end))));
-  }
-
-  void skip_trivia() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (is_blank(c)) {
-        ++at_;
-      } else if (c == '/' && peek(1) == '/') {
-        skip_line(Comment::Kind::Line);
-      } else if (c == '/' && peek(1) == '*') {
-        skip_block();
-      } else if (c == '#' && is_marker()) {
-        skip_line(Comment::Kind::Marker);
-      } else {
-        return;
-      }
-    }
-  }
-
-  // A line marker, as a preprocessor leaves it: # 12 "file.cu"
-  bool is_marker() const {
-    std::size_t i = at_ + 1;
-    while (i < text_.size() && (text_[i] == ' ' || text_[i] == '\t')) ++i;
-    return i < text_.size() && is_digit(text_[i]);
-  }
-
-  void skip_line(Comment::Kind kind) {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && !is_line_end(text_[at_])) ++at_;
-    comment(kind, begin);
-  }
-
-  void skip_block() {
-    const std::size_t begin = at_;
-    const std::size_t close = text_.find("*/", at_ + 2);
-    if (close == std::string_view::npos) {
-      report(Kind::UnterminatedComment, {}, begin, begin + 2);
-      at_ = text_.size();
-    } else {
-      at_ = close + 2;
-    }
-    comment(Comment::Kind::Block, begin);
-  }
-
-  void comment(Comment::Kind kind, std::size_t begin) {
-    check_bytes(begin, at_);
-    buffer_.comments.push_back({static_cast<std::uint32_t>(buffer_.tokens.size()),
-                                static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at_),
-                                kind});
-  }
-
-  // Comments and strings are ASCII like everything else; one report per run of bad bytes.
-  void check_bytes(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (is_text_byte(text_[i])) continue;
-      const std::size_t first = i;
-      while (i < end && !is_text_byte(text_[i])) ++i;
-      report(Kind::StrayByte, {byte_name(text_[first])}, first, i);
-    }
+    if (diagnostics_.size() >= kMaxReports) return;
+    diagnostics_.push_back(
+        diag::Diagnostic(kind, arguments).at(locations_.text(offset(begin), offset(end))));
   }
 
   void scan() {
-    const char c = text_[at_];
-    if (is_name_start(c)) {
-      scan_name();
-    } else if (is_digit(c) || (c == '.' && is_fraction())) {
-      scan_number();
-    } else if (c == '.' && is_name_byte(peek(1))) {
-      scan_dot_word();
-    } else if (c == '"') {
-      scan_string();
-    } else {
-      scan_punctuation();
+    token_ = at_;
+    const auto c = static_cast<std::uint8_t>(*at_);
+    switch (kStart.start[c]) {
+      case Start::Blank:
+        ++at_;
+        return;
+      case Start::Letter:
+        ++at_;
+        skip_name();
+        return push(TokenKind::Identifier);
+      case Start::Mark:
+        return scan_marked_name();
+      case Start::Digit:
+        return scan_number();
+      case Start::Dot:
+        return scan_dot();
+      case Start::Slash:
+        return scan_slash();
+      case Start::Hash:
+        return scan_hash();
+      case Start::Quote:
+        return scan_string();
+      case Start::Single:
+        ++at_;
+        return push(kStart.single[c]);
+      case Start::Other:
+        return scan_other();
     }
   }
 
-  void scan_name() {
-    const char first = text_[at_++];
-    while (is_name_byte(peek())) ++at_;
-    if (at_ - begin_ > 1 || is_letter(first)) {
+  void skip_name() {
+    while (at_ != end_ && is_name_byte(*at_)) ++at_;
+  }
+
+  void scan_marked_name() {
+    const char first = *at_++;
+    skip_name();
+    if (at_ - token_ > 1) {
       push(TokenKind::Identifier);
     } else if (first == '_') {
       push(TokenKind::Underscore);
     } else if (first == '%') {
       push(TokenKind::Percent);
     } else {
-      report(Kind::UnknownCharacter, {std::string(1, first)}, begin_, at_);
+      report(Kind::UnknownCharacter, {std::string(1, first)}, token_, at_);
     }
   }
 
-  // .global, and words joined by `::`, which allows no blanks: .shared::cta
-  void scan_dot_word() {
-    ++at_;
-    while (is_name_byte(peek())) ++at_;
-    while (peek() == ':' && peek(1) == ':' && is_name_byte(peek(2))) {
-      at_ += 2;
-      while (is_name_byte(peek())) ++at_;
+  // .global, and words joined by `::`, which allows no blanks: .shared::cta. A ratio goes on after
+  // its colon: .sp::2:4
+  void scan_dot() {
+    if (!is_next_name(1)) {
+      ++at_;
+      return report(Kind::UnknownCharacter, {"."}, token_, at_);
     }
+    if (is_digit(at_[1]) && is_fraction()) return scan_number();
+    ++at_;
+    skip_name();
+    if (is_next(':')) skip_joined_words();
     push(TokenKind::DotWord);
+    if (word() == ".source_begin") scan_raw_text();
+  }
+
+  void skip_joined_words() {
+    bool is_joined = false;
+    while (is_next(':') && is_next(':', 1) && is_next_name(2)) {
+      is_joined = true;
+      at_ += 2;
+      skip_name();
+    }
+    const bool is_ratio = is_joined && is_digit(at_[-1]) && is_next(':') && end_ - at_ > 1;
+    if (!is_ratio || !is_digit(at_[1])) return;
+    ++at_;
+    while (at_ != end_ && is_digit(*at_)) ++at_;
   }
 
   // Tells .5 and .5e3 from modifiers that begin with a digit: .2d, .16x64b
   bool is_fraction() const {
-    std::size_t i = at_ + 1;
-    if (i >= text_.size() || !is_digit(text_[i])) return false;
-    while (i < text_.size() && is_digit(text_[i])) ++i;
-    if (i < text_.size() && (text_[i] == 'e' || text_[i] == 'E')) {
-      std::size_t exponent = i + 1;
-      if (exponent < text_.size() && (text_[exponent] == '+' || text_[exponent] == '-')) ++exponent;
-      if (exponent < text_.size() && is_digit(text_[exponent])) {
+    const char* i = at_ + 1;
+    const auto digits = [&] {
+      while (i != end_ && is_digit(*i)) ++i;
+    };
+    digits();
+    if (i != end_ && (*i == 'e' || *i == 'E')) {
+      const char* const exponent = i++;
+      if (i != end_ && (*i == '+' || *i == '-')) ++i;
+      if (i == end_ || !is_digit(*i)) {
         i = exponent;
-        while (i < text_.size() && is_digit(text_[i])) ++i;
+      } else {
+        digits();
       }
     }
-    return i >= text_.size() || !is_name_byte(text_[i]);
+    return i == end_ || !is_name_byte(*i);
   }
 
   void scan_number() {
-    at_ = number_end(text_, at_);
+    // Most numbers are a few decimal digits.
+    if (*at_ != '0' && *at_ != '.') {
+      while (at_ != end_ && is_digit(*at_)) ++at_;
+      const bool ends = at_ == end_ || (!is_name_byte(*at_) && *at_ != '.');
+      if (ends && at_ - token_ <= kSafeDigits) return push(TokenKind::Integer);
+    }
+    at_ = token_;
+    at_ += number_end(rest(), 0);
     const NumberShape shape = classify_number(word());
     if (!shape.problem.empty()) {
-      report(Kind::MalformedNumber, {std::string(word()), std::string(shape.problem)}, begin_, at_);
+      report(Kind::MalformedNumber, {shown(word()), std::string(shape.problem)}, token_, at_);
     } else if (shape.kind == TokenKind::Integer && !integer_value(word())) {
-      report(Kind::IntegerTooLarge, {std::string(word())}, begin_, at_);
+      report(Kind::IntegerTooLarge, {shown(word())}, token_, at_);
     }
     push(shape.kind);
   }
 
+  // A message has no use for a megabyte of digits.
+  static std::string shown(std::string_view text) {
+    constexpr std::size_t kMost = 64;
+    return text.size() <= kMost ? std::string(text) : std::string(text.substr(0, kMost)) + "...";
+  }
+
+  void scan_slash() {
+    if (is_next('/', 1)) return scan_line(Comment::Kind::Line);
+    if (is_next('*', 1)) return scan_block();
+    ++at_;
+    push(TokenKind::Slash);
+  }
+
+  void scan_line(Comment::Kind kind) {
+    const std::size_t length = rest().find_first_of("\r\n");
+    at_ = length == std::string_view::npos ? end_ : at_ + length;
+    comment(kind);
+  }
+
+  void scan_block() {
+    const std::size_t close = rest().find("*/", 2);
+    if (close == std::string_view::npos) {
+      report(Kind::UnterminatedComment, {}, token_, token_ + 2);
+      at_ = end_;
+    } else {
+      at_ += close + 2;
+    }
+    comment(Comment::Kind::Block);
+  }
+
+  // ptxas skips what comments hold, whatever the bytes, but stops at a zero byte.
+  void comment(Comment::Kind kind) {
+    if (const auto* zero = static_cast<const char*>(
+            std::memchr(token_, 0, static_cast<std::size_t>(at_ - token_)));
+        zero != nullptr) {
+      report(Kind::StrayByte, {byte_name(0)}, zero, zero + 1);
+    }
+    buffer_.comments.push_back(
+        {static_cast<std::uint32_t>(buffer_.tokens.size()), offset(token_), offset(at_), kind});
+  }
+
+  // A line marker, as a preprocessor leaves it: # 12 "file.cu" or #line 12 "file.cu"
+  void scan_hash() {
+    const auto blanks = [&](const char* i) {
+      while (i != end_ && (*i == ' ' || *i == '\t')) ++i;
+      return i;
+    };
+    const char* i = blanks(at_ + 1);
+    if (end_ - i >= 4 && std::string_view(i, 4) == "line") i = blanks(i + 4);
+    if (i != end_ && is_digit(*i)) return scan_line(Comment::Kind::Marker);
+    ++at_;
+    report(Kind::UnknownCharacter, {"#"}, token_, at_);
+  }
+
+  // Strings are ASCII like everything else; one report per run of bad bytes.
+  void check_bytes(const char* begin, const char* end) {
+    for (const char* i = begin; i != end; ++i) {
+      if (is_text_byte(*i)) continue;
+      const char* const first = i;
+      while (i != end && !is_text_byte(*i)) ++i;
+      report(Kind::StrayByte, {byte_name(*first)}, first, i);
+      if (i == end) return;
+    }
+  }
+
   // No escapes: a backslash is a backslash, and only a quote ends a string.
   void scan_string() {
-    const std::size_t close = text_.find('"', at_ + 1);
+    const std::size_t close = rest().find('"', 1);
     if (close == std::string_view::npos) {
-      report(Kind::UnterminatedString, {}, begin_, begin_ + 1);
-      at_ = text_.size();
+      report(Kind::UnterminatedString, {}, token_, token_ + 1);
+      at_ = end_;
     } else {
-      at_ = close + 1;
-      check_bytes(begin_, at_);
+      at_ += close + 1;
+      check_bytes(token_, at_);
     }
     push(TokenKind::String);
   }
 
-  void scan_punctuation() {
-    static constexpr auto kDouble = std::to_array<std::pair<std::string_view, TokenKind>>({
-        {"<<", TokenKind::ShiftLeft},
-        {">>", TokenKind::ShiftRight},
-        {"<=", TokenKind::LessEqual},
-        {">=", TokenKind::GreaterEqual},
-        {"==", TokenKind::EqualEqual},
-        {"!=", TokenKind::NotEqual},
-        {"&&", TokenKind::AndAnd},
-        {"||", TokenKind::OrOr},
-    });
-    const std::string_view two = text_.substr(at_, 2);
-    for (const auto& [spelling, kind] : kDouble) {
-      if (two != spelling) continue;
-      at_ += 2;
+  // What follows .source_begin to the end of its line is left to the parser to refuse. The lines up
+  // to one that is just `.source_end` are one token.
+  void scan_raw_text() {
+    const char* i = at_;
+    while (i != end_ && is_blank(*i) && *i != '\n') ++i;
+    if (i == end_ || *i != '\n') return;
+    at_ = token_ = i + 1;
+    while (at_ != end_) {
+      std::string_view one = rest().substr(0, rest().find('\n'));
+      const std::size_t length = one.size();
+      while (!one.empty() && is_blank(one.back())) one.remove_suffix(1);
+      while (!one.empty() && is_blank(one.front())) one.remove_prefix(1);
+      if (one == ".source_end") {
+        check_bytes(token_, at_);
+        return push(TokenKind::RawText);
+      }
+      at_ += length + (length < rest().size() ? 1 : 0);
+    }
+    report(Kind::UnterminatedSource, {}, token_ - 1, token_);
+    push(TokenKind::RawText);
+  }
+
+  void scan_other() {
+    static constexpr std::pair<std::string_view, TokenKind> kOperators[] = {
+        {"<<", TokenKind::ShiftLeft},  {">>", TokenKind::ShiftRight},
+        {"<=", TokenKind::LessEqual},  {">=", TokenKind::GreaterEqual},
+        {"==", TokenKind::EqualEqual}, {"!=", TokenKind::NotEqual},
+        {"&&", TokenKind::AndAnd},     {"||", TokenKind::OrOr},
+        {"<", TokenKind::Less},        {">", TokenKind::Greater},
+        {"=", TokenKind::Equal},       {"!", TokenKind::Exclamation},
+        {"&", TokenKind::Ampersand},   {"|", TokenKind::Pipe},
+    };
+    for (const auto& [spelling, kind] : kOperators) {
+      if (!rest().starts_with(spelling)) continue;
+      at_ += spelling.size();
       return push(kind);
     }
-    const char c = text_[at_++];
-    if (const TokenKind kind = punctuation(c); kind != TokenKind::EndOfText) return push(kind);
-    if (is_text_byte(c)) return report(Kind::UnknownCharacter, {std::string(1, c)}, begin_, at_);
-    while (at_ < text_.size() && !is_text_byte(text_[at_])) ++at_;
-    report(Kind::StrayByte, {byte_name(c)}, begin_, at_);
+    const char c = *at_++;
+    if (is_text_byte(c)) return report(Kind::UnknownCharacter, {std::string(1, c)}, token_, at_);
+    while (at_ != end_ && !is_text_byte(*at_)) ++at_;
+    report(Kind::StrayByte, {byte_name(c)}, token_, at_);
   }
 
-  static TokenKind punctuation(char c) {
-    static constexpr std::string_view kBytes = ";,:{}()[]@=?!~+-*/<>&^|";
-    static constexpr auto kKinds = std::to_array<TokenKind>(
-        {TokenKind::Semicolon,   TokenKind::Comma,       TokenKind::Colon,
-         TokenKind::BraceOpen,   TokenKind::BraceClose,  TokenKind::ParenOpen,
-         TokenKind::ParenClose,  TokenKind::BracketOpen, TokenKind::BracketClose,
-         TokenKind::At,          TokenKind::Equal,       TokenKind::Question,
-         TokenKind::Exclamation, TokenKind::Tilde,       TokenKind::Plus,
-         TokenKind::Minus,       TokenKind::Star,        TokenKind::Slash,
-         TokenKind::Less,        TokenKind::Greater,     TokenKind::Ampersand,
-         TokenKind::Caret,       TokenKind::Pipe});
-    static_assert(kBytes.size() == kKinds.size());
-    const std::size_t index = kBytes.find(c);
-    return index == std::string_view::npos ? TokenKind::EndOfText : kKinds[index];
-  }
-
-  std::string_view text_;
+  const char* begin_;
+  const char* end_;
+  const char* at_;
+  const char* token_;  // where the current token begins
   diag::LocationTable& locations_;
   diag::Diagnostics& diagnostics_;
   TokenBuffer buffer_;
-  std::size_t at_ = 0;
-  std::size_t begin_ = 0;
 };
 
 }  // namespace

@@ -6,10 +6,14 @@
 // nothing. PTX ISA, sections 4.4 (Identifiers) and 5.4.7 (Parameterized Variable Names).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "pyptx/diag/loc.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/support/symbol.h"
 
@@ -28,6 +32,7 @@ struct Name {
   Kind kind = Kind::None;
   std::uint32_t index = 0;
   std::uint32_t depth = 0;
+  std::uint32_t begin = 0;  // the byte of the text that its declaration stands at
 };
 
 class NameTable {
@@ -40,22 +45,44 @@ class NameTable {
   void close_scope();
   std::uint32_t depth() const { return static_cast<std::uint32_t>(scopes_.size() - 1); }
 
-  /// False when the scope has the name already; the first meaning then stays.
-  bool declare(support::Symbol name, Name::Kind kind, std::uint32_t index);
-  /// A run of names: `prefix` followed by a number below the pool's count.
-  bool declare_pool(support::Symbol prefix, std::uint32_t pool);
+  /// Where the scope has the name already, whose first meaning then stays; nothing for a new name.
+  /// `begin` is the byte of the text that the name stands at.
+  std::optional<diag::TextRange> declare(support::Symbol name, Name::Kind kind, std::uint32_t index,
+                                         std::uint32_t begin);
+  /// A run of names: `prefix` followed by a number below `count`. Registers (`index` is a pool of
+  /// the function) or variables (`index` is the variable that stands for all of them).
+  std::optional<diag::TextRange> declare_run(support::Symbol prefix, std::uint32_t count,
+                                             Name::Kind kind, std::uint32_t index,
+                                             std::uint32_t begin);
 
   /// What `text` means here; Kind::None when it is not declared.
-  Name find(std::string_view text);
+  Name find(std::string_view text) {
+    if (const std::uint32_t id = find_numbered(text); id != kNone) {
+      return {Name::Kind::Register, id};
+    }
+    return find_slowly(text);
+  }
 
  private:
-  static constexpr std::uint32_t kNoPool = UINT32_MAX;
-  // An inner pool hides the outer one of the same prefix only as far as its count goes.
-  struct Pool {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::size_t kQuickRuns = 16;
+
+  // An inner run hides the outer one of the same prefix only as far as its count goes.
+  struct Run {
     support::Symbol prefix{};
+    std::uint32_t count = 0;
     std::uint32_t index = 0;
     std::uint32_t depth = 0;
-    std::uint32_t outer = kNoPool;  // into pools_
+    std::uint32_t begin = 0;
+    std::uint32_t outer = kNone;  // into runs_
+    Name::Kind kind = Name::Kind::None;
+    /// Register ids by number; those of numbers that would make this too long are in `sparse`.
+    std::vector<std::uint32_t> dense;
+    std::unordered_map<std::uint32_t, std::uint32_t> sparse;
+  };
+  struct RunName {
+    Run* run = nullptr;
+    std::uint32_t number = 0;
   };
   struct HiddenName {
     support::Symbol symbol{};
@@ -63,22 +90,39 @@ class NameTable {
   };
   struct Scope {
     std::vector<HiddenName> names;
-    std::uint32_t pool_count = 0;
-    std::uint32_t outer_pool_depth = 0;
+    std::uint32_t run_count = 0;
+    std::uint32_t outer_run_depth = 0;
+  };
+  /// The innermost run of a short prefix that begins with %; found without hashing a string.
+  struct QuickRun {
+    std::uint64_t prefix = 0;
+    std::uint32_t run = kNone;
   };
 
   template <typename T>
   static T& slot(std::vector<T>& table, support::Symbol symbol, T fill);
-  void bind(support::Symbol symbol, Name name);
-  Name find_pooled(std::string_view text, std::uint32_t deeper_than, bool found);
+  std::uint32_t find_numbered(std::string_view text);
+  std::uint32_t register_of(Run& run, std::uint32_t number);
+  Name find_slowly(std::string_view text);
+  /// The meaning of the whole text as one name, without the runs.
+  Name find_single(std::string_view text) const;
+  /// The innermost run that has the text as one of its names; with `single`, one that hides it.
+  RunName find_in_runs(std::string_view text, const Name& single);
+  std::optional<diag::TextRange> declared_here(std::string_view text);
+  diag::TextRange range_of(const Run& run) const;
+  void note_quick(std::string_view prefix, std::uint32_t run);
 
   ir::Module& module_;
   ir::Function* function_ = nullptr;
   std::vector<Name> names_;           // by symbol
-  std::vector<std::uint32_t> heads_;  // by symbol of the prefix: the innermost pool, into pools_
-  std::vector<Pool> pools_;           // those in scope, outermost first
+  std::vector<std::uint32_t> heads_;  // by symbol of the prefix: the innermost run, into runs_
+  std::vector<Run> runs_;             // those in scope, outermost first
   std::vector<Scope> scopes_;
-  std::uint32_t pool_depth_ = 0;  // of the innermost scope that declares a pool
+  std::array<QuickRun, kQuickRuns> quick_{};
+  std::uint32_t run_depth_ = 0;  // of the innermost scope that declares a run
+  /// A name such as %r5 was declared on its own, or a run such as %r1<4>: a number alone no longer
+  /// tells what is meant.
+  bool ambiguous_ = false;
 };
 
 }  // namespace pyptx::syntax

@@ -15,6 +15,8 @@
 namespace pyptx::syntax {
 namespace {
 
+constexpr std::size_t kSafeDigits = 19;  // fewer decimal digits always fit in .s64
+
 enum class Prefix : std::uint8_t { None, Hexadecimal, Binary, Octal, Float32, Float64 };
 
 Prefix prefix_of(std::string_view literal) {
@@ -122,6 +124,15 @@ NumberShape classify_number(std::string_view literal) {
 
 std::optional<IntegerValue> integer_value(std::string_view literal) {
   IntegerValue value;
+  if (!literal.empty() && literal.size() < kSafeDigits &&
+      (literal.size() == 1 || literal.front() != '0')) {
+    std::size_t i = 0;
+    for (; i < literal.size() && is_digit(literal[i]); ++i) {
+      value.bits = value.bits * 10 + static_cast<std::uint64_t>(literal[i] - '0');
+    }
+    if (i == literal.size()) return value;
+    value.bits = 0;
+  }
   if (literal.ends_with('U')) {
     value.is_unsigned = true;
     literal.remove_suffix(1);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the parser share while one text is read: the module that grows, the position,
-// the names in scope and the record of which tokens each part was read from.
+// What the parts of the parser share while one text is read: the module that grows, the position
+// and the names in scope.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,18 +17,16 @@
 namespace pyptx::syntax {
 
 struct ParseContext {
-  ParseContext(ir::Module& module_in, const ParseOptions& options_in, TokenMap& tokens_in,
+  ParseContext(ir::Module& module_in, const ParseOptions& options_in, const TokenBuffer& tokens,
                diag::Diagnostics& diagnostics)
       : module(module_in),
         options(options_in),
-        tokens(tokens_in),
-        cursor(module_in.locations.text(), tokens_in.buffer, module_in.locations, diagnostics,
+        cursor(module_in.locations.text(), tokens, module_in.locations, diagnostics,
                options_in.max_diagnostics),
         names(module_in) {}
 
   ir::Module& module;
   const ParseOptions& options;
-  TokenMap& tokens;
   Cursor cursor;
   NameTable names;
 
@@ -34,31 +34,56 @@ struct ParseContext {
   std::uint32_t intern_index(std::string_view text) {
     return static_cast<std::uint32_t>(intern(text));
   }
+  bool duplicate(support::Symbol name, TokenRange range, diag::TextRange earlier) {
+    return cursor.fail(
+        diag::Diagnostic(diag::Kind::DuplicateName, {std::string(module.text(name))})
+            .label(module.locations.text(earlier.begin, earlier.end), "first declared here"),
+        range);
+  }
+  /// A variable or parameter; what declares a run is told by Variable::run.
+  std::optional<diag::TextRange> declare(const ir::Variable& variable, Name::Kind kind,
+                                         std::uint32_t index) {
+    const auto range = module.locations.range(variable.loc);
+    const std::uint32_t begin = range ? range->begin : 0;
+    return variable.run ? names.declare_run(variable.name, *variable.run, kind, index, begin)
+                        : names.declare(variable.name, kind, index, begin);
+  }
+  bool unknown_directive() {
+    return cursor.fail(
+        diag::Diagnostic(diag::Kind::UnknownDirective, {std::string(cursor.text())}));
+  }
 };
 
-/// Calls `sink(is_marker, text)` for each line of a comment or line marker, without the comment
-/// signs. A block comment gives a line each.
-template <typename Sink>
-void comment_lines(const Comment& comment, std::string_view text, Sink&& sink) {
-  if (comment.kind != Comment::Kind::Block) {
-    const bool is_marker = comment.kind == Comment::Kind::Marker;
-    sink(is_marker, is_marker ? text : text.substr(2));
-    return;
+/// A comment or line marker as a part of the module, a Statement or an Item. `owner` is the first
+/// token of the part that follows it.
+template <typename Part, typename Kind = decltype(Part::kind)>
+Part comment_part(ParseContext& context, const Comment& comment, std::uint32_t index,
+                  std::uint32_t owner) {
+  std::string_view text = context.cursor.text(comment);
+  Part part;
+  switch (comment.kind) {
+    case Comment::Kind::Line:
+      part.kind = Kind::Comment;
+      text.remove_prefix(2);
+      if (text.starts_with(' ')) text.remove_prefix(1);
+      break;
+    case Comment::Kind::Block:
+      part.kind = Kind::BlockComment;
+      text.remove_prefix(2);
+      if (text.ends_with("*/")) text.remove_suffix(2);
+      break;
+    case Comment::Kind::Marker:
+      part.kind = Kind::LineMarker;
+      break;
   }
-  text.remove_prefix(2);
-  if (text.ends_with("*/")) text.remove_suffix(2);
-  bool first = true;
-  while (true) {
-    const std::size_t end = text.find_first_of("\r\n");
-    std::string_view line = text.substr(0, end);
-    while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
-    // Lines after the first are indented by where the comment stood.
-    while (!first && (line.starts_with(' ') || line.starts_with('\t'))) line.remove_prefix(1);
-    first = false;
-    sink(false, line);
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(text.substr(end, 2) == "\r\n" ? end + 2 : end + 1);
+  while (part.kind != Kind::BlockComment && (text.ends_with(' ') || text.ends_with('\t'))) {
+    text.remove_suffix(1);
   }
+  part.index = context.intern_index(text);
+  part.tokens = {index, index + 1};
+  part.mark.inner = comment.token > owner;
+  part.mark.trailing = !part.mark.inner && context.cursor.is_trailing(comment);
+  return part;
 }
 
 }  // namespace pyptx::syntax

@@ -2,6 +2,7 @@
 #include "parse_declaration.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -18,13 +19,20 @@ namespace pyptx::syntax {
 namespace {
 
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40;  // more than any memory holds
+constexpr std::size_t kMaxDimensions = 64;
+constexpr std::uint64_t kMaxRun = std::numeric_limits<std::int32_t>::max();
 
-/// The part of a declaration that its names share.
+std::uint8_t accept_vector(Cursor& cursor) {
+  if (cursor.accept_word(".v2")) return 2;
+  if (cursor.accept_word(".v4")) return 4;
+  return 0;
+}
+
 class DeclarationParser {
  public:
   explicit DeclarationParser(ParseContext& context) : context_(context), cursor_(context.cursor) {}
 
-  // .space [.attribute(..)] {.align N | .vN} .type
+  // .space {.attribute(..) | .align N} [.vN] .type
   bool specifiers(ir::Variable& variable) {
     const auto space = cursor_.at(TokenKind::DotWord) ? space_of(cursor_.text()) : std::nullopt;
     if (!space) return cursor_.fail_expected("a state space");
@@ -32,18 +40,15 @@ class DeclarationParser {
     cursor_.next();
     while (true) {
       if (cursor_.at_word(".attribute")) {
-        return cursor_.fail(
-            diag::Diagnostic(diag::Kind::UnsupportedSyntax, {"a variable attribute"}));
-      }
-      if (cursor_.at_word(".align")) {
+        if (!parse_attributes(context_, variable.attributes)) return false;
+      } else if (cursor_.at_word(".align")) {
         if (!alignment(variable.align)) return false;
-      } else if (cursor_.at_word(".v2") || cursor_.at_word(".v4")) {
-        variable.vector = cursor_.at_word(".v2") ? 2 : 4;
-        cursor_.next();
       } else {
-        return type(variable.type);
+        break;
       }
     }
+    variable.vector = accept_vector(cursor_);
+    return type(variable);
   }
 
   // [.ptr [.space] [.align N]]
@@ -59,19 +64,25 @@ class DeclarationParser {
     return true;
   }
 
-  // name[2][4]; parameters of a prototype may be called _
-  bool declarator(ir::Variable& variable) {
+  // name[2][4] or name<4>
+  bool declarator(ir::Variable& variable, bool is_parameter, bool may_be_unnamed) {
     const std::uint32_t first = cursor_.position();
-    if (!cursor_.at(TokenKind::Identifier) && !cursor_.at(TokenKind::Underscore)) {
-      return cursor_.fail_expected("a name");
-    }
+    const bool unnamed = may_be_unnamed && cursor_.at(TokenKind::Underscore);
+    if (!cursor_.at(TokenKind::Identifier) && !unnamed) return cursor_.fail_expected("a name");
     variable.name = context_.intern(cursor_.text(cursor_.next()));
-    if (cursor_.at(TokenKind::Less)) {
-      return cursor_.fail(
-          diag::Diagnostic(diag::Kind::UnsupportedSyntax, {"a numbered run of variables"}));
+    if (!is_parameter && cursor_.at(TokenKind::Less)) {
+      variable.run = parse_run(context_);
+      variable.loc = cursor_.loc(cursor_.since(first));
+      return variable.run.has_value();
     }
+    variable.loc = cursor_.loc(cursor_.since(first));
+    if (!cursor_.at(TokenKind::BracketOpen)) return true;
     std::vector<std::uint64_t> extents;
     while (cursor_.accept(TokenKind::BracketOpen)) {
+      if (extents.size() == kMaxDimensions) {
+        return cursor_.fail(
+            diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxDimensions)}));
+      }
       if (extents.empty() && cursor_.accept(TokenKind::BracketClose)) {
         extents.push_back(0);
         continue;
@@ -99,25 +110,25 @@ class DeclarationParser {
     return true;
   }
 
-  bool type(isa::Type& type) {
+  bool type(ir::Variable& variable) {
     if (!cursor_.at(TokenKind::DotWord)) return cursor_.fail_expected("a type");
     const std::string_view word = cursor_.text();
     const auto found = isa::find_type(word.substr(1));
-    const bool storable = found && isa::info(*found).bits >= 8 &&
-                          isa::info(*found).kind != isa::TypeKind::Opaque &&
-                          isa::info(*found).kind != isa::TypeKind::Predicate;
+    const bool is_register = variable.space == ir::Space::Register;
+    const bool storable =
+        found && (is_register ? isa::info(*found).is_register
+                              : isa::info(*found).bits >= 8 &&
+                                    isa::info(*found).kind != isa::TypeKind::Predicate);
     if (!storable) {
       return cursor_.fail(
           diag::Diagnostic(diag::Kind::UnknownType, {std::string(word), "a variable"}));
     }
-    type = *found;
+    variable.type = *found;
     cursor_.next();
     return true;
   }
 
-  bool set_extents(ir::Variable& variable, const std::vector<std::uint64_t>& extents,
-                   TokenRange range) {
-    if (extents.empty()) return true;
+  bool set_extents(ir::Variable& variable, std::vector<std::uint64_t>& extents, TokenRange range) {
     std::uint64_t count = 1;
     for (std::size_t i = 0; i < extents.size(); ++i) {
       const std::uint64_t extent = extents[i];
@@ -135,7 +146,7 @@ class DeclarationParser {
       count *= extent;
     }
     variable.count = count;
-    if (extents.size() > 1) variable.dimensions = extents;
+    if (extents.size() > 1) variable.dimensions = std::move(extents);
     return true;
   }
 
@@ -163,26 +174,34 @@ std::optional<ir::Linkage> linkage_of(std::string_view word) {
   return std::nullopt;
 }
 
-std::optional<std::vector<ir::Variable>> parse_variables(ParseContext& context,
-                                                         ir::Linkage linkage) {
+std::optional<std::vector<DeclaredVariable>> parse_variables(ParseContext& context,
+                                                             ir::Linkage linkage,
+                                                             std::uint32_t first) {
   Cursor& cursor = context.cursor;
   DeclarationParser parser(context);
   ir::Variable common;
   common.linkage = linkage;
   if (!parser.specifiers(common)) return std::nullopt;
-  std::vector<ir::Variable> variables;
+  std::vector<DeclaredVariable> variables;
   do {
-    ir::Variable& variable = variables.emplace_back(common);
-    if (!parser.declarator(variable)) return std::nullopt;
-    if (cursor.accept(TokenKind::Equal) && !parse_initializer(context, variable)) {
+    DeclaredVariable& declared = variables.emplace_back(common);
+    if (!parser.declarator(declared.variable, false, false)) return std::nullopt;
+    if (!declared.variable.run && cursor.accept(TokenKind::Equal) &&
+        !parse_initializer(context, declared.variable)) {
       return std::nullopt;
     }
+    declared.tokens = {first, cursor.position() + 1};
+    first = cursor.position() + 1;
   } while (cursor.accept(TokenKind::Comma));
-  if (!cursor.expect(TokenKind::Semicolon)) return std::nullopt;
+  if (!cursor.accept(TokenKind::Semicolon)) {
+    cursor.fail_expected("',' or ';'");
+    return std::nullopt;
+  }
   return variables;
 }
 
-std::optional<std::vector<ir::Variable>> parse_parameters(ParseContext& context) {
+std::optional<std::vector<ir::Variable>> parse_parameters(ParseContext& context,
+                                                          bool may_be_unnamed) {
   Cursor& cursor = context.cursor;
   if (!cursor.expect(TokenKind::ParenOpen)) return std::nullopt;
   std::vector<ir::Variable> parameters;
@@ -194,7 +213,8 @@ std::optional<std::vector<ir::Variable>> parse_parameters(ParseContext& context)
       return std::nullopt;
     }
     ir::Variable& variable = parameters.emplace_back();
-    if (!parser.specifiers(variable) || !parser.pointer(variable) || !parser.declarator(variable)) {
+    if (!parser.specifiers(variable) || !parser.pointer(variable) ||
+        !parser.declarator(variable, true, may_be_unnamed)) {
       return std::nullopt;
     }
   } while (cursor.accept(TokenKind::Comma));
@@ -202,14 +222,49 @@ std::optional<std::vector<ir::Variable>> parse_parameters(ParseContext& context)
   return parameters;
 }
 
+bool parse_attributes(ParseContext& context, ir::Attributes& attributes) {
+  Cursor& cursor = context.cursor;
+  cursor.next();
+  if (!cursor.expect(TokenKind::ParenOpen)) return false;
+  do {
+    if (cursor.accept_word(".managed")) {
+      attributes.managed = true;
+    } else if (cursor.accept_word(".unified")) {
+      if (!cursor.expect(TokenKind::ParenOpen)) return false;
+      const auto high = parse_integer_literal(cursor);
+      if (!high || !cursor.expect(TokenKind::Comma)) return false;
+      const auto low = parse_integer_literal(cursor);
+      if (!low || !cursor.expect(TokenKind::ParenClose)) return false;
+      attributes.unified = {*high, *low};
+    } else {
+      return cursor.fail_expected("'.managed' or '.unified'");
+    }
+  } while (cursor.accept(TokenKind::Comma));
+  return cursor.expect(TokenKind::ParenClose);
+}
+
+std::optional<std::uint32_t> parse_run(ParseContext& context) {
+  Cursor& cursor = context.cursor;
+  cursor.next();
+  const std::uint32_t token = cursor.position();
+  const auto count = parse_integer_literal(cursor);
+  if (!count) return std::nullopt;
+  if (*count > kMaxRun) {
+    cursor.fail(diag::Diagnostic(diag::Kind::DirectiveValue,
+                                 {"the number of names", "at most " + std::to_string(kMaxRun),
+                                  std::to_string(*count)}),
+                {token, token + 1});
+    return std::nullopt;
+  }
+  if (!cursor.expect(TokenKind::Greater)) return std::nullopt;
+  return static_cast<std::uint32_t>(*count);
+}
+
 std::optional<RegisterType> parse_register_type(ParseContext& context) {
   Cursor& cursor = context.cursor;
   cursor.next();
   RegisterType result;
-  if (cursor.at_word(".v2") || cursor.at_word(".v4")) {
-    result.vector = cursor.at_word(".v2") ? 2 : 4;
-    cursor.next();
-  }
+  result.vector = accept_vector(cursor);
   if (!cursor.at(TokenKind::DotWord)) {
     cursor.fail_expected("a type");
     return std::nullopt;

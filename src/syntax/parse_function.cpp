@@ -4,53 +4,42 @@
 // parse_statement.cpp.
 #include "parse_function.h"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "constant_expression.h"
 #include "parse_declaration.h"
+#include "parse_directive.h"
 
 namespace pyptx::syntax {
 namespace {
 
-constexpr std::uint64_t kMaxValue = 0x7FFFFFFF;
-
-struct DirectiveRule {
-  std::string_view word;
-  std::uint8_t least;
-  std::uint8_t most;
-};
-
-constexpr auto kDirectives = std::to_array<DirectiveRule>({
-    {".maxnreg", 1, 1},
-    {".maxntid", 1, 3},
-    {".reqntid", 1, 3},
-    {".minnctapersm", 1, 1},
-    {".maxnctapersm", 1, 1},
-    {".noreturn", 0, 0},
-    {".reqnctapercluster", 1, 3},
-    {".explicitcluster", 0, 0},
-    {".maxclusterrank", 1, 1},
-    {".blocksareclusters", 0, 0},
-    {".abi_preserve", 1, 1},
-    {".abi_preserve_control", 1, 1},
-});
+// Far beyond what any compiler writes; a text of nothing but `{` is refused before it fills memory.
+constexpr std::size_t kMaxBlocks = 4096;
 
 }  // namespace
 
-bool FunctionParser::parse() {
-  const std::uint32_t first = cursor_.position();
+bool FunctionParser::parse(std::uint32_t first) {
   if (!prototype()) return false;
   context_.names.enter(&function_);
   context_.names.open_scope();
   declare_parameters();
-  const bool ok = directives();
+  const auto place = function_.is_entry ? isa::DirectivePlace::Entry : isa::DirectivePlace::Func;
+  bool ok = parse_function_directives(context_, function_.directives, place);
+  if (ok && !cursor_.at(TokenKind::Semicolon) && !cursor_.at(TokenKind::BraceOpen)) {
+    ok = cursor_.fail_expected("'{' or ';'");
+  }
   if (ok) {
     function_.loc = cursor_.loc(cursor_.since(first));
+    function_.head = {first, cursor_.position() + 1};
+    // What stands between the words of a prototype goes in front of the function.
+    cursor_.take_comments(cursor_.position(), [&](const Comment& comment, std::uint32_t index) {
+      context_.module.items.push_back(comment_part<ir::Item>(context_, comment, index, first));
+    });
     body();
   }
   context_.names.close_scope();
@@ -60,18 +49,28 @@ bool FunctionParser::parse() {
 
 bool FunctionParser::prototype() {
   function_.is_entry = cursor_.text(cursor_.next()) == ".entry";
+  if (!function_.is_entry && cursor_.at_word(".attribute") &&
+      !parse_attributes(context_, function_.attributes)) {
+    return false;
+  }
   if (!function_.is_entry && cursor_.at(TokenKind::ParenOpen)) {
-    auto returns = parse_parameters(context_);
+    auto returns = parse_parameters(context_, false);
     if (!returns) return false;
     function_.returns = std::move(*returns);
   }
   if (!cursor_.at(TokenKind::Identifier)) return cursor_.fail_expected("the name of the function");
+  const std::uint32_t token = cursor_.position();
   function_.name = context_.intern(cursor_.text(cursor_.next()));
   // Known from here on, for recursion; a function may also be declared before it is defined.
   const auto index = static_cast<std::uint32_t>(context_.module.functions.size() - 1);
-  context_.names.declare(function_.name, Name::Kind::Function, index);
+  const auto earlier = context_.names.declare(function_.name, Name::Kind::Function, index,
+                                              cursor_.token(token).begin);
+  if (earlier &&
+      context_.names.find(context_.module.text(function_.name)).kind != Name::Kind::Function) {
+    return context_.duplicate(function_.name, {token, token + 1}, *earlier);
+  }
   if (cursor_.at(TokenKind::ParenOpen)) {
-    auto parameters = parse_parameters(context_);
+    auto parameters = parse_parameters(context_, false);
     if (!parameters) return false;
     function_.parameters = std::move(*parameters);
   }
@@ -82,96 +81,58 @@ void FunctionParser::declare_parameters() {
   std::uint32_t index = 0;
   for (const auto* list : {&function_.parameters, &function_.returns}) {
     for (const ir::Variable& parameter : *list) {
-      const std::string_view name = context_.module.text(parameter.name);
+      Name::Kind kind = Name::Kind::Parameter;
+      std::uint32_t meaning = index++;
       // A .reg parameter is a register of the function; it is declared by the prototype alone.
       if (parameter.space == ir::Space::Register) {
-        const auto id = static_cast<std::uint32_t>(function_.registers.size());
+        kind = Name::Kind::Register;
+        meaning = static_cast<std::uint32_t>(function_.registers.size());
         function_.registers.push_back(
-            {parameter.name, parameter.type, parameter.type, false, parameter.vector});
-        context_.names.declare(parameter.name, Name::Kind::Register, id);
-      } else if (name != "_" &&
-                 !context_.names.declare(parameter.name, Name::Kind::Parameter, index)) {
-        cursor_.fail(diag::Diagnostic(diag::Kind::DuplicateName, {std::string(name)}));
+            {parameter.name, parameter.type, parameter.type, false, parameter.vector, 0});
       }
-      ++index;
-    }
-  }
-}
-
-bool FunctionParser::directives() {
-  while (cursor_.at(TokenKind::DotWord)) {
-    if (!directive()) return false;
-  }
-  if (cursor_.at(TokenKind::Semicolon) || cursor_.at(TokenKind::BraceOpen)) return true;
-  return cursor_.fail_expected("'{' or ';'");
-}
-
-bool FunctionParser::directive() {
-  const std::string_view word = cursor_.text();
-  if (word == ".pragma") {
-    const auto texts = parse_pragma(cursor_);
-    if (!texts) return false;
-    for (const std::string_view text : *texts) {
-      function_.directives.push_back({context_.intern("pragma"), {}, context_.intern(text)});
-    }
-    return true;
-  }
-  for (const DirectiveRule& rule : kDirectives) {
-    if (rule.word != word) continue;
-    const std::uint32_t first = cursor_.position();
-    cursor_.next();
-    ir::Directive made{context_.intern(word.substr(1)), {}, {}};
-    while (cursor_.at(TokenKind::Integer)) {
-      const std::uint64_t value = parse_integer_literal(cursor_).value_or(0);
-      if (value > kMaxValue) {
-        return cursor_.fail(
-            diag::Diagnostic(diag::Kind::DirectiveValue,
-                             {std::string(word), "below 2^31", std::to_string(value)}),
-            cursor_.since(first));
+      if (const auto earlier = context_.declare(parameter, kind, meaning)) {
+        context_.duplicate(parameter.name, {cursor_.position(), cursor_.position() + 1}, *earlier);
       }
-      made.values.push_back(static_cast<std::int64_t>(value));
-      if (!cursor_.at(TokenKind::Comma)) break;
-      cursor_.next();
-      if (!cursor_.at(TokenKind::Integer)) return cursor_.fail_expected("an integer");
     }
-    if (made.values.size() < rule.least || made.values.size() > rule.most) {
-      const std::string wanted =
-          "given " + std::to_string(rule.least) +
-          (rule.least == rule.most ? "" : " to " + std::to_string(rule.most)) + " values";
-      return cursor_.fail(
-          diag::Diagnostic(diag::Kind::DirectiveValue,
-                           {std::string(word), wanted, std::to_string(made.values.size())}),
-          cursor_.since(first));
-    }
-    function_.directives.push_back(std::move(made));
-    return true;
   }
-  return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownDirective, {std::string(word)}));
 }
 
 // Labels are known before the statements of their block are read. A `:` belongs to a label unless
-// a `?` waits for it.
+// a `?` waits for it. The statements are counted on the way, so that they are stored once.
 void FunctionParser::find_labels(std::uint32_t open) {
   std::vector<std::uint32_t> stack{open};
+  std::size_t deeper = 0;
   std::uint32_t questions = 0;
-  for (std::uint32_t i = open + 1; i < cursor_.last() && !stack.empty(); ++i) {
+  std::size_t statements = 0;
+  std::uint32_t i = open + 1;
+  for (; i < cursor_.last() && !stack.empty(); ++i) {
     switch (cursor_.token(i).kind) {
       case TokenKind::BraceOpen:
-        stack.push_back(i);
+        if (stack.size() <= kMaxBlocks) {
+          stack.push_back(i);
+        } else {
+          ++deeper;
+        }
         break;
       case TokenKind::BraceClose:
-        stack.pop_back();
+        if (deeper != 0) {
+          --deeper;
+        } else {
+          stack.pop_back();
+        }
         break;
       case TokenKind::Question:
         ++questions;
         break;
       case TokenKind::Semicolon:
+        ++statements;
         questions = 0;
         break;
       case TokenKind::Colon:
         if (questions != 0) {
           --questions;
         } else if (cursor_.token(i - 1).kind == TokenKind::Identifier) {
+          ++statements;
           labels_[stack.back()].push_back(
               {context_.intern(cursor_.text(cursor_.token(i - 1))), i - 1});
         }
@@ -180,23 +141,33 @@ void FunctionParser::find_labels(std::uint32_t open) {
         break;
     }
   }
+  // A text of nothing but semicolons has fewer statements than that.
+  statements = std::min<std::size_t>(statements, (i - open) / 3);
+  function_.body.reserve(statements + 16);
+  function_.instructions.reserve(statements);
+  function_.operands.reserve(statements * 3);
 }
 
-void FunctionParser::open_block(std::uint32_t open) {
+bool FunctionParser::open_block(std::uint32_t open) {
+  if (blocks_.size() == kMaxBlocks) {
+    return cursor_.fail(diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxBlocks)}),
+                        {open, open + 1});
+  }
   blocks_.push_back(open);
   context_.names.open_scope();
   const auto found = labels_.find(open);
-  if (found == labels_.end()) return;
+  if (found == labels_.end()) return true;
   for (const LabelToken& label : found->second) {
     const auto id = static_cast<std::uint32_t>(function_.labels.size());
-    if (!context_.names.declare(label.name, Name::Kind::Label, id)) {
-      const std::string text(context_.module.text(label.name));
-      cursor_.fail(diag::Diagnostic(diag::Kind::DuplicateName, {text}),
-                   {label.token, label.token + 1});
-      continue;
+    const auto earlier =
+        context_.names.declare(label.name, Name::Kind::Label, id, cursor_.token(label.token).begin);
+    if (!earlier) {
+      function_.add_label(label.name);
+    } else {
+      context_.duplicate(label.name, {label.token, label.token + 1}, *earlier);
     }
-    function_.add_label(label.name);
   }
+  return true;
 }
 
 void FunctionParser::body() {
@@ -209,37 +180,73 @@ void FunctionParser::body() {
   cursor_.next();
   open_block(open);
   while (!blocks_.empty()) {
-    comments();
+    // What follows the last token belongs to the module.
+    if (!cursor_.at(TokenKind::EndOfText)) comments();
     const std::uint32_t first = cursor_.position();
-    if (cursor_.at(TokenKind::EndOfText)) {
-      cursor_.fail(diag::Diagnostic(diag::Kind::UnclosedBlock, {}),
-                   {blocks_.back(), blocks_.back() + 1});
-      for (; !blocks_.empty(); blocks_.pop_back()) context_.names.close_scope();
-    } else if (cursor_.accept(TokenKind::BraceClose)) {
-      blocks_.pop_back();
-      context_.names.close_scope();
-      if (!blocks_.empty()) add(ir::StatementKind::BlockClose, 0, first);
-    } else if (cursor_.accept(TokenKind::BraceOpen)) {
-      add(ir::StatementKind::BlockOpen, 0, first);
-      open_block(first);
-    } else if (!statement()) {
-      cursor_.skip_statement(first);
+    const std::size_t size = function_.body.size();
+    switch (cursor_.kind()) {
+      case TokenKind::EndOfText:
+        cursor_.fail(diag::Diagnostic(diag::Kind::UnclosedBlock, {}),
+                     {blocks_.back(), blocks_.back() + 1});
+        for (; !blocks_.empty(); blocks_.pop_back()) context_.names.close_scope();
+        break;
+      case TokenKind::BraceClose:
+        close_block(first);
+        break;
+      case TokenKind::BraceOpen:
+        cursor_.next();
+        if (!open_block(first)) {
+          cursor_.skip_block(first);
+          error(first);
+          break;
+        }
+        add(ir::StatementKind::BlockOpen, 0, cursor_.since(first));
+        break;
+      default:
+        if (statement()) {
+          if (cursor_.has_comments(cursor_.position() - 1)) inner_comments(first, size);
+        } else {
+          function_.body.resize(size);
+          cursor_.skip_statement(first);
+          error(first);
+        }
+        break;
     }
   }
 }
 
+void FunctionParser::close_block(std::uint32_t first) {
+  cursor_.next();
+  blocks_.pop_back();
+  context_.names.close_scope();
+  if (!blocks_.empty()) {
+    add(ir::StatementKind::BlockClose, 0, cursor_.since(first));
+  } else {
+    function_.tail = cursor_.since(first);
+  }
+}
+
+// What could not be read, with the comments in it.
+void FunctionParser::error(std::uint32_t first) {
+  if (cursor_.position() == first) return;
+  add(ir::StatementKind::Error, 0, cursor_.since(first));
+  cursor_.take_comments(cursor_.position() - 1, [](const Comment&, std::uint32_t) {});
+}
+
 void FunctionParser::comments() {
-  cursor_.take_comments([&](const Comment& comment, std::string_view text) {
-    comment_lines(comment, text, [&](bool is_marker, std::string_view line) {
-      add(is_marker ? ir::StatementKind::Verbatim : ir::StatementKind::Comment,
-          context_.intern_index(line), cursor_.position());
-    });
+  cursor_.take_comments(cursor_.position(), [&](const Comment& comment, std::uint32_t index) {
+    function_.body.push_back(
+        comment_part<ir::Statement>(context_, comment, index, cursor_.position()));
   });
 }
 
-void FunctionParser::add(ir::StatementKind kind, std::uint32_t index, std::uint32_t first) {
-  function_.body.push_back({kind, index});
-  tokens_.statements.push_back(cursor_.since(first));
+void FunctionParser::inner_comments(std::uint32_t first, std::size_t statement) {
+  std::vector<ir::Statement> found;
+  cursor_.take_comments(cursor_.position() - 1, [&](const Comment& comment, std::uint32_t index) {
+    found.push_back(comment_part<ir::Statement>(context_, comment, index, first));
+  });
+  function_.body.insert(function_.body.begin() + static_cast<std::ptrdiff_t>(statement),
+                        found.begin(), found.end());
 }
 
 }  // namespace pyptx::syntax

@@ -16,7 +16,7 @@
 namespace pyptx::syntax {
 namespace {
 
-constexpr std::size_t kMaxValues = std::size_t{1} << 24;
+using ir::InitialValue;
 
 class InitializerParser {
  public:
@@ -31,13 +31,8 @@ class InitializerParser {
   }
 
   bool parse() {
-    if (extents_.empty()) {
-      const auto single = value();
-      if (!single) return false;
-      variable_.initializer.push_back(*single);
-      return true;
-    }
-    return level(0) && settle_size();
+    if (isa::info(variable_.type).kind == isa::TypeKind::Opaque) return properties();
+    return extents_.empty() ? value() : level(0);
   }
 
  private:
@@ -45,76 +40,128 @@ class InitializerParser {
     const std::string name(context_.module.text(variable_.name));
     return cursor_.fail(diag::Diagnostic(diag::Kind::Initializer, {name, std::move(text)}));
   }
-
-  std::size_t elements_below(std::size_t depth) const {
-    std::size_t elements = 1;
-    for (std::size_t i = depth + 1; i < extents_.size(); ++i) elements *= extents_[i];
-    return elements;
+  bool push(const InitialValue& value) {
+    variable_.initializer.push_back(value);
+    return true;
   }
 
-  // The manual fills a row that is given in part with zeros, ptxas packs the next row right behind
-  // it: rows below the outermost level have to be whole, where the two agree.
+  // Dimensions are few, so recursion is shallow.
   bool level(std::size_t depth) {
     if (!cursor_.expect(TokenKind::BraceOpen)) return false;
+    push({InitialValue::Kind::Open, 0, {}, 0});
     const std::uint64_t extent = extents_[depth];
     std::uint64_t given = 0;
-    do {
-      if (extent != 0 && given == extent) {
-        return problem("more than " + std::to_string(extent) + " values");
-      }
-      if (variable_.initializer.size() >= kMaxValues) {
-        return problem("more values than can be held");
-      }
-      ++given;
-      if (depth + 1 != extents_.size()) {
-        if (!level(depth + 1)) return false;
-        continue;
-      }
-      const auto one = value();
-      if (!one) return false;
-      variable_.initializer.push_back(*one);
-    } while (cursor_.accept(TokenKind::Comma));
-    if (depth != 0 && given != extent) {
-      return problem("an inner row needs all of its " + std::to_string(extent) + " values");
+    if (!cursor_.at(TokenKind::BraceClose)) {
+      do {
+        if (extent != 0 && given == extent) {
+          return problem("more than " + std::to_string(extent) + " values");
+        }
+        ++given;
+        const bool ok = depth + 1 != extents_.size() ? level(depth + 1) : value();
+        if (!ok) return false;
+      } while (cursor_.accept(TokenKind::Comma));
     }
-    return cursor_.expect(TokenKind::BraceClose);
+    const bool is_vector = variable_.vector != 0 && depth + 1 == extents_.size();
+    if (is_vector && given != extent) {
+      return problem("a vector needs all of its " + std::to_string(extent) + " values");
+    }
+    if (!cursor_.expect(TokenKind::BraceClose)) return false;
+    push({InitialValue::Kind::Close, 0, {}, 0});
+    if (depth == 0 && extent == 0 && variable_.count) settle_size(given);
+    return true;
   }
 
-  bool settle_size() {
-    if (extents_.front() != 0 || !variable_.count) return true;
-    const std::size_t first = variable_.initializer.size() / elements_below(0);
-    std::uint64_t count = first;
+  void settle_size(std::uint64_t rows) {
+    std::uint64_t count = rows;
     if (!variable_.dimensions.empty()) {
-      variable_.dimensions.front() = first;
+      variable_.dimensions.front() = rows;
       count = 1;
       for (const std::uint64_t extent : variable_.dimensions) count *= extent;
     }
     variable_.count = count;
-    return true;
   }
 
-  std::optional<std::int64_t> value() {
-    const TokenKind kind = cursor_.peek().kind;
+  // { addr_mode_0 = wrap, width = 4 }
+  bool properties() {
+    if (!cursor_.expect(TokenKind::BraceOpen)) return false;
+    variable_.has_properties = true;
+    if (cursor_.accept(TokenKind::BraceClose)) return true;
+    do {
+      if (!cursor_.at(TokenKind::Identifier)) return cursor_.fail_expected("a property");
+      ir::Property& property = variable_.properties.emplace_back();
+      property.name = context_.intern(cursor_.text(cursor_.next()));
+      if (!cursor_.expect(TokenKind::Equal)) return false;
+      if (cursor_.at(TokenKind::Identifier)) {
+        property.word = context_.intern(cursor_.text(cursor_.next()));
+        continue;
+      }
+      const auto number = parse_integer_constant(cursor_);
+      if (!number) return false;
+      property.number = *number;
+    } while (cursor_.accept(TokenKind::Comma));
+    return cursor_.expect(TokenKind::BraceClose);
+  }
+
+  bool value() {
+    const TokenKind kind = cursor_.kind();
     if (kind == TokenKind::Float32 || kind == TokenKind::Float64) {
       const std::uint64_t bits = hexadecimal_bits(cursor_.text());
       const auto stored = kind == TokenKind::Float32 ? from_single(static_cast<std::uint32_t>(bits))
                                                      : from_double(bits);
-      if (stored) cursor_.next();
-      return stored;
+      if (!stored) return false;
+      cursor_.next();
+      return push(InitialValue::bits(*stored));
     }
-    if (!at_constant(cursor_)) {
-      cursor_.fail(
-          diag::Diagnostic(diag::Kind::UnsupportedSyntax, {"an address in an initialiser"}));
-      return std::nullopt;
-    }
+    if (kind == TokenKind::Identifier && !cursor_.at_name("WARP_SZ")) return address(0);
+    if (kind == TokenKind::Integer && cursor_.peek(1).kind == TokenKind::ParenOpen) return masked();
     const auto constant = parse_constant(cursor_);
-    if (!constant) return std::nullopt;
-    if (constant->is_float()) return from_double(constant->bits);
-    if (isa::info(variable_.type).kind == isa::TypeKind::Float) {
-      problem("a floating-point value is needed");
-      return std::nullopt;
+    if (!constant) return false;
+    if (constant->is_float()) {
+      const auto stored = from_double(constant->bits);
+      return stored && push(InitialValue::bits(*stored));
     }
-    return constant->integer();
+    if (isa::info(variable_.type).kind == isa::TypeKind::Float) {
+      return problem("a floating-point value is needed");
+    }
+    return push(InitialValue::bits(constant->integer()));
+  }
+
+  // 0xff00(sym): one byte of an address
+  bool masked() {
+    const std::uint64_t mask = parse_integer_literal(cursor_).value_or(0);
+    const int byte = std::countr_zero(mask) / 8;
+    if (mask == 0 || mask != std::uint64_t{0xFF} << (byte * 8)) {
+      return problem("a mask is 0xff, 0xff00, 0xff0000, ...");
+    }
+    cursor_.next();
+    return address(static_cast<std::uint8_t>(byte + 1)) && cursor_.expect(TokenKind::ParenClose);
+  }
+
+  // sym, sym+off, generic(sym), generic(sym)+off; no offset under a mask
+  bool address(std::uint8_t byte) {
+    InitialValue made{InitialValue::Kind::Address, byte, {}, 0};
+    if (cursor_.at_name("generic") && cursor_.peek(1).kind == TokenKind::ParenOpen) {
+      made.kind = InitialValue::Kind::Generic;
+      cursor_.next();
+      cursor_.next();
+    }
+    if (!cursor_.at(TokenKind::Identifier)) return cursor_.fail_expected("a name");
+    const std::string_view text = cursor_.text();
+    const Name::Kind named = context_.names.find(text).kind;
+    if (named == Name::Kind::None || named == Name::Kind::Register || named == Name::Kind::Label) {
+      return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownName, {std::string(text)}));
+    }
+    made.symbol = context_.intern(text);
+    cursor_.next();
+    if (made.kind == InitialValue::Kind::Generic && !cursor_.expect(TokenKind::ParenClose)) {
+      return false;
+    }
+    if (byte == 0 && cursor_.accept(TokenKind::Plus)) {
+      const auto offset = parse_integer_constant(cursor_);
+      if (!offset) return false;
+      made.value = *offset;
+    }
+    return push(made);
   }
 
   // Bits are stored as they lie in memory: a double given to .f32 is rounded, as the assembler

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Initialisers of variables. PTX ISA, section 5.4.4 (Initializers).
+// Initialisers of variables. PTX ISA, sections 5.4.4 (Initializers) and 5.3 (Texture Sampler and
+// Surface Types).
 #pragma once
 
 #include "parse_context.h"
@@ -8,9 +9,9 @@
 
 namespace pyptx::syntax {
 
-/// What follows the `=` of `variable`. The values are stored flat, in memory order; the last ones
-/// may be missing. An array without a size gets the size of its initialiser. False after a report.
-/// Addresses (`= sym`, `= generic(sym)`) have no place in the IR and are refused.
+/// What follows the `=` of `variable`, kept as it is written. Braces follow the extents of the
+/// variable; rows may be given in part. An array without a size gets the size of its initialiser.
+/// False after a report.
 bool parse_initializer(ParseContext& context, ir::Variable& variable);
 
 }  // namespace pyptx::syntax

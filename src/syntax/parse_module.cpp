@@ -2,57 +2,72 @@
 #include "parse_module.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "constant_expression.h"
 #include "parse_declaration.h"
+#include "parse_directive.h"
+#include "pyptx/isa/directive.h"
 
 namespace pyptx::syntax {
-namespace {
-
-constexpr auto kTargetOptions = std::to_array<std::string_view>(
-    {"texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"});
-
-}  // namespace
 
 void ModuleParser::parse() {
-  comments();
-  const std::uint32_t header_token = cursor_.position();
-  // Without its header a text is something else: going on would only add noise.
-  if (!header()) return;
-  add(ir::ItemKind::Header, 0, header_token);
-  while (true) {
-    comments();
-    if (cursor_.at(TokenKind::EndOfText)) return;
-    const std::uint32_t first = cursor_.position();
-    if (!item()) cursor_.skip_item(first);
-  }
-}
-
-void ModuleParser::comments() {
-  cursor_.take_comments([&](const Comment& comment, std::string_view text) {
-    comment_lines(comment, text, [&](bool is_marker, std::string_view line) {
-      add(is_marker ? ir::ItemKind::Verbatim : ir::ItemKind::Comment, context_.intern_index(line),
-          cursor_.position());
-    });
+  context_.module.address_size = 0;
+  part(&ModuleParser::header);
+  while (!cursor_.at(TokenKind::EndOfText)) part(&ModuleParser::item);
+  cursor_.take_comments(cursor_.position(), [&](const Comment& comment, std::uint32_t index) {
+    context_.module.items.push_back(
+        comment_part<ir::Item>(context_, comment, index, cursor_.position()));
   });
 }
 
-void ModuleParser::add(ir::ItemKind kind, std::uint32_t index, std::uint32_t first) {
-  context_.module.items.push_back({kind, index});
-  context_.tokens.items.push_back(cursor_.since(first));
+// One part of the module with the comments before and inside it.
+void ModuleParser::part(bool (ModuleParser::*read)()) {
+  std::vector<ir::Item>& items = context_.module.items;
+  const std::uint32_t first = cursor_.position();
+  const auto take = [&](std::uint32_t until, std::vector<ir::Item>& to) {
+    cursor_.take_comments(until, [&](const Comment& comment, std::uint32_t index) {
+      to.push_back(comment_part<ir::Item>(context_, comment, index, first));
+    });
+  };
+  take(first, items);
+  const std::size_t size = items.size();
+  if (!(this->*read)()) {
+    items.resize(size);
+    // Without its header a text is something else: going on would only add noise.
+    if (read == &ModuleParser::header) {
+      cursor_.move_to(cursor_.last());
+    } else {
+      cursor_.skip_item(first);
+    }
+    error(first);
+  } else if (cursor_.position() != first && cursor_.has_comments(cursor_.position() - 1)) {
+    std::vector<ir::Item> inner;
+    take(cursor_.position() - 1, inner);
+    items.insert(items.begin() + static_cast<std::ptrdiff_t>(size), inner.begin(), inner.end());
+  }
+}
+
+// What could not be read, with the comments in it.
+void ModuleParser::error(std::uint32_t first) {
+  if (cursor_.position() == first) return;
+  add(ir::ItemKind::Error, 0, cursor_.since(first));
+  cursor_.take_comments(cursor_.position() - 1, [](const Comment&, std::uint32_t) {});
 }
 
 bool ModuleParser::header() {
+  const std::uint32_t first = cursor_.position();
   if (!version() || !target()) return false;
-  context_.module.address_size = 0;
-  return !cursor_.at_word(".address_size") || address_size();
+  if (cursor_.at_word(".address_size") && !address_size()) return false;
+  add(ir::ItemKind::Header, 0, cursor_.since(first));
+  return true;
 }
 
 bool ModuleParser::version() {
@@ -86,7 +101,7 @@ bool ModuleParser::target() {
   cursor_.next();
   while (cursor_.accept(TokenKind::Comma)) {
     const std::string_view option = cursor_.text();
-    if (std::ranges::find(kTargetOptions, option) == kTargetOptions.end()) {
+    if (isa::find_target_option(option) == nullptr) {
       return cursor_.fail_expected("a target option such as debug");
     }
     context_.module.target_options.push_back(context_.intern(option));
@@ -113,24 +128,26 @@ bool ModuleParser::item() {
   if (!cursor_.at(TokenKind::DotWord)) return cursor_.fail_expected("a directive");
   const std::uint32_t first = cursor_.position();
   const std::string_view word = cursor_.text();
+  ir::Module& module = context_.module;
   if (const auto linkage = linkage_of(word)) {
     cursor_.next();
     return linked_item(*linkage);
   }
   if (word == ".entry" || word == ".func") return function(ir::Linkage::None, first);
-  if (word == ".pragma") return pragma(first);
-  if (is_verbatim_directive(word)) {
-    if (!skip_verbatim_directive(cursor_)) return false;
-    add(ir::ItemKind::Verbatim, context_.intern_index(cursor_.normalized(cursor_.since(first))),
-        first);
-    return true;
+  if (word == ".pragma") return pragma();
+  if (word == ".file") return add(ir::ItemKind::File, module.files, parse_file(context_), first);
+  if (word == ".section") {
+    return add(ir::ItemKind::Section, module.sections, parse_section(context_), first);
   }
-  if (word == ".texref" || word == ".samplerref" || word == ".surfref") {
-    return cursor_.fail(diag::Diagnostic(diag::Kind::UnsupportedSyntax,
-                                         {"a '" + std::string(word) + "' variable"}));
+  if (word == ".alias") {
+    return add(ir::ItemKind::Alias, module.aliases, parse_alias(context_), first);
+  }
+  if (word == ".nv_intermediate_source_section") {
+    return add(ir::ItemKind::IntermediateSources, module.intermediate_sources,
+               parse_intermediate_sources(context_), first);
   }
   if (space_of(word) && word != ".reg") return variables(ir::Linkage::None, first);
-  return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownDirective, {std::string(word)}));
+  return context_.unknown_directive();
 }
 
 bool ModuleParser::linked_item(ir::Linkage linkage) {
@@ -143,18 +160,19 @@ bool ModuleParser::linked_item(ir::Linkage linkage) {
 }
 
 bool ModuleParser::variables(ir::Linkage linkage, std::uint32_t first) {
-  auto parsed = parse_variables(context_, linkage);
+  auto parsed = parse_variables(context_, linkage, first);
   if (!parsed) return false;
-  for (ir::Variable& variable : *parsed) {
+  for (DeclaredVariable& declared : *parsed) {
+    ir::Variable& variable = declared.variable;
     const auto index = static_cast<std::uint32_t>(context_.module.variables.size());
-    const bool fresh = context_.names.declare(variable.name, Name::Kind::ModuleVariable, index);
-    if (!fresh && linkage != ir::Linkage::Extern) {
-      const std::string text(context_.module.text(variable.name));
-      cursor_.fail(diag::Diagnostic(diag::Kind::DuplicateName, {text}), cursor_.since(first));
-      continue;
+    const auto earlier = context_.declare(variable, Name::Kind::ModuleVariable, index);
+    // Whether a variable may be declared again is the verifier's business.
+    if (earlier && context_.names.find(context_.module.text(variable.name)).kind !=
+                       Name::Kind::ModuleVariable) {
+      context_.duplicate(variable.name, declared.tokens, *earlier);
     }
     context_.module.variables.push_back(std::move(variable));
-    add(ir::ItemKind::Variable, index, first);
+    add(ir::ItemKind::Variable, index, declared.tokens);
   }
   return true;
 }
@@ -163,24 +181,20 @@ bool ModuleParser::function(ir::Linkage linkage, std::uint32_t first) {
   const auto index = static_cast<std::uint32_t>(context_.module.functions.size());
   auto made = std::make_unique<ir::Function>();
   made->linkage = linkage;
-  FunctionTokens tokens;
   ir::Function& parsed = *context_.module.functions.emplace_back(std::move(made));
-  const bool ok = FunctionParser(context_, parsed, tokens, spellings_).parse();
-  if (!ok) {
+  if (!FunctionParser(context_, parsed, spellings_).parse(first)) {
     context_.module.functions.pop_back();
     return false;
   }
-  tokens.whole = cursor_.since(first);
-  context_.tokens.functions.push_back(std::move(tokens));
-  add(ir::ItemKind::Function, index, first);
+  add(ir::ItemKind::Function, index, cursor_.since(first));
   return true;
 }
 
-bool ModuleParser::pragma(std::uint32_t first) {
-  const auto texts = parse_pragma(cursor_);
-  if (!texts) return false;
-  for (const std::string_view text : *texts) {
-    add(ir::ItemKind::Pragma, context_.intern_index(text), first);
+bool ModuleParser::pragma() {
+  const auto pragmas = parse_pragma(context_);
+  if (!pragmas) return false;
+  for (const PragmaText& one : *pragmas) {
+    add(ir::ItemKind::Pragma, context_.intern_index(one.text), one.tokens);
   }
   return true;
 }

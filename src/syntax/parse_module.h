@@ -3,6 +3,11 @@
 // The outermost level of a text. PTX ISA, section 11.1 (PTX Module Directives).
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "parse_context.h"
 #include "parse_function.h"
 
@@ -24,9 +29,20 @@ class ModuleParser {
   bool linked_item(ir::Linkage linkage);
   bool variables(ir::Linkage linkage, std::uint32_t first);
   bool function(ir::Linkage linkage, std::uint32_t first);
-  bool pragma(std::uint32_t first);
-  void comments();
-  void add(ir::ItemKind kind, std::uint32_t index, std::uint32_t first);
+  bool pragma();
+  void part(bool (ModuleParser::*read)());
+  void error(std::uint32_t first);
+  void add(ir::ItemKind kind, std::uint32_t index, TokenRange tokens) {
+    context_.module.items.push_back({kind, index, tokens, ir::Mark{}});
+  }
+  /// Appends `value` to `list` and an item for it that was read since `first`.
+  template <typename T>
+  bool add(ir::ItemKind kind, std::vector<T>& list, std::optional<T> value, std::uint32_t first) {
+    if (!value) return false;
+    add(kind, static_cast<std::uint32_t>(list.size()), cursor_.since(first));
+    list.push_back(std::move(*value));
+    return true;
+  }
 
   ParseContext& context_;
   Cursor& cursor_;

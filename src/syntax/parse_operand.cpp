@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "constant_expression.h"
 #include "number.h"
@@ -23,17 +22,9 @@ using ir::OperandKind;
 using isa::Accept;
 
 constexpr int kMaxDepth = 32;
-constexpr std::size_t kMaxChildren = std::numeric_limits<std::uint16_t>::max();
+constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();
 
-// What the forms of a spelling admit at this place, all together.
-Accept accepted(const isa::Spelling& spelling, std::size_t index) {
-  Accept set = Accept::Nothing;
-  for (const isa::Candidate& candidate : spelling.candidates) {
-    if (index < candidate.operands.size()) set = set | candidate.operands[index].accept;
-  }
-  return set;
-}
-
+/// 1..4 for .x .y .z .w and .r .g .b .a, 0 for anything else.
 std::uint8_t component_number(std::string_view word) {
   if (word.size() != 2) return 0;
   const std::size_t xyzw = std::string_view("xyzw").find(word[1]);
@@ -42,17 +33,43 @@ std::uint8_t component_number(std::string_view word) {
   return rgba == std::string_view::npos ? 0 : static_cast<std::uint8_t>(rgba + 1);
 }
 
-}  // namespace
-
-std::nullopt_t OperandParser::unknown(std::uint32_t token) {
-  const std::string text(cursor_.text(cursor_.token(token)));
-  cursor_.fail(diag::Diagnostic(diag::Kind::UnknownName, {text}), {token, token + 1});
-  return std::nullopt;
+/// The packed characters of .b0, .h1, .h32, .b7610; 0 for anything else.
+std::int64_t selector(std::string_view word) {
+  const bool is_selector =
+      word.size() >= 3 && word.size() <= 6 && (word[1] == 'b' || word[1] == 'h') &&
+      std::ranges::all_of(word.substr(2), [](char c) { return c >= '0' && c <= '7'; });
+  if (!is_selector) return 0;
+  std::int64_t packed = 0;
+  for (std::size_t i = word.size() - 1; i > 0; --i) packed = packed << 8 | word[i];
+  return packed;
 }
 
-std::nullopt_t OperandParser::unsupported(std::string what, TokenRange range) {
-  cursor_.fail(diag::Diagnostic(diag::Kind::UnsupportedSyntax, {std::move(what)}), range);
-  return std::nullopt;
+bool is_warp_size(std::string_view text) { return text == "WARP_SZ"; }
+
+}  // namespace
+
+bool OperandParser::unknown(std::uint32_t token) {
+  const std::string text(cursor_.text(cursor_.token(token)));
+  return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownName, {text}), {token, token + 1});
+}
+
+bool OperandParser::unsupported(std::string what, TokenRange range) {
+  return cursor_.fail(diag::Diagnostic(diag::Kind::UnsupportedSyntax, {std::move(what)}), range);
+}
+
+// Whether some form of the instruction admits this kind at the place that is being read; optional
+// operands before it may have been left out.
+bool OperandParser::admits(Accept kind) const {
+  const std::size_t index = stack_.size();
+  return std::ranges::any_of(spelling_->candidates, [&](const isa::Candidate& candidate) {
+    std::size_t optional = 0;
+    for (std::size_t i = 0; i < candidate.operands.size(); ++i) {
+      const isa::OperandSpec& spec = candidate.operands[i];
+      if (i >= index && i - index <= optional && isa::has(spec.accept, kind)) return true;
+      if (spec.optional) ++optional;
+    }
+    return false;
+  });
 }
 
 std::optional<ir::RegisterId> OperandParser::parse_guard() {
@@ -62,113 +79,121 @@ std::optional<ir::RegisterId> OperandParser::parse_guard() {
   }
   const std::uint32_t token = cursor_.position();
   const Name found = context_.names.find(cursor_.text(cursor_.next()));
-  if (found.kind != Name::Kind::Register) return unknown(token);
+  if (found.kind != Name::Kind::Register) {
+    unknown(token);
+    return std::nullopt;
+  }
   return static_cast<ir::RegisterId>(found.index);
 }
 
-OperandParser::Result OperandParser::parse(const isa::Spelling& spelling, std::size_t index) {
-  return operand(0, accepted(spelling, index));
-}
-
-OperandParser::Result OperandParser::operand(int depth, Accept accept) {
-  const Result first = primary(depth, accept);
-  if (!first || !cursor_.at(TokenKind::Pipe)) return first;
-  return pipe(*first, depth);
-}
-
-OperandParser::Result OperandParser::primary(int depth, Accept accept) {
-  if (depth > kMaxDepth) {
-    cursor_.fail(diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxDepth)}));
-    return std::nullopt;
+bool OperandParser::parse_list(const isa::Spelling& spelling, ir::Instruction& instruction) {
+  spelling_ = &spelling;
+  stack_.clear();
+  if (!cursor_.at(TokenKind::Semicolon)) {
+    do {
+      if (!operand(0)) return false;
+    } while (cursor_.accept(TokenKind::Comma));
   }
-  switch (cursor_.peek().kind) {
+  if (!cursor_.accept(TokenKind::Semicolon)) return cursor_.fail_expected("',' or ';'");
+  if (stack_.size() > kMaxOperands) {
+    return cursor_.fail(
+        diag::Diagnostic(diag::Kind::TooManyOperands, {std::to_string(kMaxOperands)}));
+  }
+  instruction.first_operand = static_cast<std::uint32_t>(function_.operands.size());
+  instruction.operand_count = static_cast<std::uint16_t>(stack_.size());
+  function_.operands.insert(function_.operands.end(), stack_.begin(), stack_.end());
+  return true;
+}
+
+bool OperandParser::operand(int depth) {
+  if (!primary(depth)) return false;
+  return !cursor_.at(TokenKind::Pipe) || pipe(depth);
+}
+
+bool OperandParser::primary(int depth) {
+  if (depth > kMaxDepth) {
+    return cursor_.fail(diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxDepth)}));
+  }
+  const auto before_name = [&] {
+    return cursor_.peek(1).kind == TokenKind::Identifier &&
+           !is_warp_size(cursor_.text(cursor_.peek(1)));
+  };
+  switch (cursor_.kind()) {
     case TokenKind::Identifier:
-      return name(accept);
+      return name(depth > 0);
     case TokenKind::BracketOpen:
       return address(depth);
     case TokenKind::BraceOpen:
-      return list(OperandKind::Vector, TokenKind::BraceClose, depth, Accept::Nothing);
+      return list(OperandKind::Vector, TokenKind::BraceClose, depth);
     case TokenKind::Underscore:
       cursor_.next();
-      return Operand::sink();
+      return push(Operand::sink());
     case TokenKind::Exclamation:
-      return negated();
+      return before_name() ? signed_name(&Operand::not_reg) : constant();
+    case TokenKind::Minus:
+      return before_name() ? signed_name(&Operand::negated_reg) : constant();
     case TokenKind::Float32: {
       const auto bits = static_cast<std::uint32_t>(hexadecimal_bits(cursor_.text(cursor_.next())));
-      return Operand{OperandKind::Float32, 0, 0, 0, static_cast<std::int32_t>(bits)};
+      return push({OperandKind::Float32, 0, 0, 0, static_cast<std::int32_t>(bits)});
     }
     case TokenKind::Float64: {
       const std::uint64_t bits = hexadecimal_bits(cursor_.text(cursor_.next()));
-      return Operand{OperandKind::Float64, 0, 0, 0, static_cast<std::int64_t>(bits)};
+      return push({OperandKind::Float64, 0, 0, 0, static_cast<std::int64_t>(bits)});
     }
     case TokenKind::ParenOpen:
-      if (isa::has(accept, Accept::Parenthesized)) {
-        return list(OperandKind::Parenthesized, TokenKind::ParenClose, depth, Accept::Nothing);
-      }
-      return constant();
-    case TokenKind::Minus:
-      if (cursor_.peek(1).kind == TokenKind::Identifier &&
-          cursor_.text(cursor_.peek(1)) != "WARP_SZ") {
-        return unsupported("a negated register", {cursor_.position(), cursor_.position() + 2});
+      if (depth == 0 && admits(Accept::Parenthesized)) {
+        return list(OperandKind::Parenthesized, TokenKind::ParenClose, depth);
       }
       return constant();
     default:
       break;
   }
-  if (at_constant(cursor_)) return constant();
-  cursor_.fail_expected("an operand");
-  return std::nullopt;
+  return at_constant(cursor_) ? constant() : cursor_.fail_expected("an operand");
 }
 
-OperandParser::Result OperandParser::constant() {
+bool OperandParser::constant() {
   const auto value = parse_constant(cursor_);
-  if (!value) return std::nullopt;
-  if (value->is_float()) return Operand{OperandKind::Float64, 0, 0, 0, value->integer()};
-  return Operand::integer(value->integer());
+  if (!value) return false;
+  if (value->is_float()) return push({OperandKind::Float64, 0, 0, 0, value->integer()});
+  return push(Operand::integer(value->integer()));
 }
 
-// !p, or a constant such as !0
-OperandParser::Result OperandParser::negated() {
-  const Token& operand_token = cursor_.peek(1);
-  if (operand_token.kind != TokenKind::Identifier || cursor_.text(operand_token) == "WARP_SZ") {
-    return constant();
-  }
+// !p and -r, the latter with a selector
+bool OperandParser::signed_name(Operand (*make)(ir::RegisterId)) {
   cursor_.next();
   const std::uint32_t token = cursor_.position();
   const Name found = context_.names.find(cursor_.text(cursor_.next()));
   if (found.kind != Name::Kind::Register) return unknown(token);
-  return Operand::not_reg(static_cast<ir::RegisterId>(found.index));
+  Operand operand = make(static_cast<ir::RegisterId>(found.index));
+  return component(operand) && push(operand);
 }
 
-OperandParser::Result OperandParser::name(Accept accept) {
+bool OperandParser::name(bool in_address) {
   const std::uint32_t token = cursor_.position();
   const std::string_view text = cursor_.text();
   const Name found = context_.names.find(text);
   if (found.kind != Name::Kind::None) {
     cursor_.next();
-    return resolved(found, text, accept);
+    return resolved(found, text, in_address);
   }
-  if (text == "WARP_SZ") return constant();
+  if (is_warp_size(text)) return constant();
   cursor_.next();
   const auto special = isa::find_special_register(text);
   if (!special) return unknown(token);
   Operand operand = Operand::special(*special, 0);
-  if (!component(operand)) return std::nullopt;
-  return operand;
+  return component(operand) && push(operand);
 }
 
-OperandParser::Result OperandParser::resolved(const Name& found, std::string_view text,
-                                              Accept accept) {
+bool OperandParser::resolved(const Name& found, std::string_view text, bool in_address) {
   switch (found.kind) {
     case Name::Kind::Register: {
       Operand operand = Operand::reg(static_cast<ir::RegisterId>(found.index));
-      if (!component(operand)) return std::nullopt;
-      return operand;
+      return component(operand) && push(operand);
     }
     case Name::Kind::Label:
-      return Operand::label(static_cast<ir::LabelId>(found.index));
+      return push(Operand::label(static_cast<ir::LabelId>(found.index)));
     default:
-      return symbol(text, variable_of(found), accept);
+      return symbol(found, text, in_address);
   }
 }
 
@@ -189,119 +214,128 @@ const ir::Variable* OperandParser::variable_of(const Name& found) const {
 }
 
 // sym, sym+offset, sym[index]: an index counts elements, an offset counts bytes.
-OperandParser::Result OperandParser::symbol(std::string_view text, const ir::Variable* variable,
-                                            Accept accept) {
-  const std::uint32_t first = cursor_.position() - 1;
+bool OperandParser::symbol(const Name& found, std::string_view text, bool in_address) {
+  const ir::Variable* const variable = variable_of(found);
   Operand operand = Operand::symbol(context_.intern(text));
+  operand.component =
+      variable == nullptr
+          ? ir::kFunctionComponent
+          : static_cast<std::uint8_t>(ir::kSpaceComponent + static_cast<int>(variable->space));
   if (cursor_.accept(TokenKind::Plus)) {
     const auto offset = parse_integer_constant(cursor_);
-    if (!offset) return std::nullopt;
+    if (!offset) return false;
     operand.value = *offset;
-    return operand;
+    if (*offset == 0) operand.component |= ir::kZeroOffset;
+    return push(operand);
   }
-  if (!cursor_.at(TokenKind::BracketOpen)) return operand;
+  if (!cursor_.at(TokenKind::BracketOpen)) return push(operand);
+  // Where the instruction wants an address, sym[i] is one without the brackets around it.
+  const bool is_address = !in_address && admits(Accept::Address) && !admits(Accept::Symbol);
+  if (!index_of(operand, variable)) return false;
+  if (!is_address) return push(operand);
+  const std::int64_t offset = std::exchange(operand.value, 0);
+  const std::size_t base = stack_.size();
+  stack_.push_back(operand);
+  return finish(base, OperandKind::Address, offset);
+}
+
+bool OperandParser::index_of(Operand& operand, const ir::Variable* variable) {
+  const std::uint32_t first = cursor_.position() - 1;
   if (variable == nullptr || variable->dimensions.size() > 1) {
     return unsupported("an index into this symbol", cursor_.since(first));
   }
   cursor_.next();
   const auto index = parse_integer_constant(cursor_);
-  if (!index || !cursor_.expect(TokenKind::BracketClose)) return std::nullopt;
+  if (!index || !cursor_.expect(TokenKind::BracketClose)) return false;
   const std::uint64_t element =
       isa::info(variable->type).bits / 8U * std::max<std::uint64_t>(variable->vector, 1);
   operand.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(*index) * element);
-  // Where the instruction wants an address, sym[i] is one without the brackets around it.
-  if (!isa::has(accept, Accept::Address) || isa::has(accept, Accept::Symbol)) return operand;
-  const std::int64_t offset = std::exchange(operand.value, 0);
-  return function_.composite(OperandKind::Address, {&operand, 1}, offset);
+  return true;
 }
 
 bool OperandParser::component(Operand& operand) {
   if (!cursor_.at(TokenKind::DotWord)) return true;
-  operand.component = component_number(cursor_.text());
+  const std::string_view word = cursor_.text();
+  operand.component = component_number(word);
+  if (operand.component == 0 && operand.is_register()) {
+    operand.value = selector(word);
+    if (operand.value != 0) operand.component = ir::kVideoSelector;
+  }
   if (operand.component == 0) {
-    unsupported("the selector '" + std::string(cursor_.text()) + "'",
-                {cursor_.position(), cursor_.position() + 1});
-    return false;
+    return unsupported("the selector '" + std::string(word) + "'",
+                       {cursor_.position(), cursor_.position() + 1});
   }
   cursor_.next();
   return true;
 }
 
-OperandParser::Result OperandParser::pipe(Operand first, int depth) {
-  std::vector<Operand> children{first};
+// Moves the operands above `base` into the pool and puts their composite in their place.
+bool OperandParser::finish(std::size_t base, OperandKind kind, std::int64_t value,
+                           std::uint8_t component) {
+  const std::size_t count = stack_.size() - base;
+  if (count > kMaxOperands) {
+    return cursor_.fail(
+        diag::Diagnostic(diag::Kind::TooManyOperands, {std::to_string(kMaxOperands)}));
+  }
+  Operand composite = function_.composite(kind, {stack_.data() + base, count}, value);
+  composite.component = component;
+  stack_.resize(base);
+  return push(composite);
+}
+
+bool OperandParser::pipe(int depth) {
+  const std::size_t base = stack_.size() - 1;
   while (cursor_.accept(TokenKind::Pipe)) {
-    const Result next = primary(depth + 1, Accept::Nothing);
-    if (!next) return std::nullopt;
-    children.push_back(*next);
+    if (!primary(depth + 1)) return false;
   }
-  if (children.size() > kMaxChildren) {
-    cursor_.fail(diag::Diagnostic(diag::Kind::TooManyOperands, {std::to_string(kMaxChildren)}));
-    return std::nullopt;
-  }
-  return function_.composite(OperandKind::Pipe, children);
+  return finish(base, OperandKind::Pipe);
 }
 
 // {a, b} and (a, b); both may be empty as far as the grammar goes.
-OperandParser::Result OperandParser::list(OperandKind kind, TokenKind close, int depth,
-                                          Accept accept) {
+bool OperandParser::list(OperandKind kind, TokenKind close, int depth) {
+  const std::size_t base = stack_.size();
   cursor_.next();
-  std::vector<Operand> children;
   if (!cursor_.at(close)) {
     do {
-      const Result child = operand(depth + 1, accept);
-      if (!child) return std::nullopt;
-      if (children.size() == kMaxChildren) {
-        cursor_.fail(diag::Diagnostic(diag::Kind::TooManyOperands, {std::to_string(kMaxChildren)}));
-        return std::nullopt;
-      }
-      children.push_back(*child);
+      if (!operand(depth + 1)) return false;
     } while (cursor_.accept(TokenKind::Comma));
   }
-  if (!cursor_.expect(close)) return std::nullopt;
-  return function_.composite(kind, children);
+  return cursor_.expect(close) && finish(base, kind);
 }
 
-// The base of an address is a register, a symbol or a constant; its offset stays with the address.
-OperandParser::Result OperandParser::address_base() {
-  if (!cursor_.at(TokenKind::Identifier)) {
-    if (at_constant(cursor_)) return constant();
-    cursor_.fail_expected("the base of an address");
-    return std::nullopt;
-  }
-  return name(Accept::Symbol);
-}
-
-// [base], [base+offset], [base, operand...]
-OperandParser::Result OperandParser::address(int depth) {
-  const std::uint32_t first = cursor_.position();
+// [base], [base+offset], [base, operand...], [base].unified; the base of an address is a register,
+// a symbol or a constant, and its offset stays with the address.
+bool OperandParser::address(int depth) {
+  const std::size_t base = stack_.size();
   cursor_.next();
-  const Result base = address_base();
-  if (!base) return std::nullopt;
-  std::vector<Operand> children{*base};
-  // A symbol has taken its own offset already.
+  if (cursor_.at(TokenKind::Identifier)) {
+    if (!name(true)) return false;
+  } else if (!at_constant(cursor_)) {
+    return cursor_.fail_expected("the base of an address");
+  } else if (!constant()) {
+    return false;
+  }
   std::int64_t offset = 0;
-  if (base->kind == OperandKind::Symbol) offset = std::exchange(children[0].value, 0);
-  if (cursor_.accept(TokenKind::Plus)) {
+  std::uint8_t marks = 0;
+  if (Operand& first = stack_[base]; first.kind == OperandKind::Symbol) {
+    offset = std::exchange(first.value, 0);
+    marks = first.component & ir::kZeroOffset;
+    first.component ^= marks;
+  } else if (cursor_.accept(TokenKind::Plus)) {
     const auto bytes = parse_integer_constant(cursor_);
-    if (!bytes) return std::nullopt;
-    offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) +
-                                       static_cast<std::uint64_t>(*bytes));
+    if (!bytes) return false;
+    offset = *bytes;
+    if (offset == 0) marks = ir::kZeroOffset;
   }
   while (cursor_.accept(TokenKind::Comma)) {
-    const Result next = operand(depth + 1, Accept::Nothing);
-    if (!next) return std::nullopt;
-    if (children.size() == kMaxChildren) {
-      cursor_.fail(diag::Diagnostic(diag::Kind::TooManyOperands, {std::to_string(kMaxChildren)}));
-      return std::nullopt;
-    }
-    children.push_back(*next);
+    if (!operand(depth + 1)) return false;
   }
-  if (!cursor_.expect(TokenKind::BracketClose)) return std::nullopt;
+  if (!cursor_.expect(TokenKind::BracketClose)) return false;
   if (cursor_.at(TokenKind::DotWord)) {
-    return unsupported("the address suffix '" + std::string(cursor_.text()) + "'",
-                       cursor_.since(first));
+    if (!cursor_.accept_word(".unified")) return cursor_.fail_expected("'.unified'");
+    marks |= ir::kUnified;
   }
-  return function_.composite(OperandKind::Address, children, offset);
+  return finish(base, OperandKind::Address, offset, marks);
 }
 
 }  // namespace pyptx::syntax

@@ -3,7 +3,11 @@
 // One operand of an instruction. PTX ISA, chapter 6 (Instruction Operands).
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "parse_context.h"
 #include "pyptx/ir/module.h"
@@ -16,35 +20,44 @@ class OperandParser {
   OperandParser(ParseContext& context, ir::Function& function)
       : context_(context), cursor_(context.cursor), function_(function) {}
 
-  /// The operand at `index` of an instruction; nothing after a report. `spelling` tells the few
+  /// The operands of an instruction up to its `;`, which is taken. They are appended to the pool as
+  /// one run, behind the children of composite ones. False after a report. `spelling` tells the few
   /// texts apart that mean different things to different instructions: (a) is an argument list to
   /// call and a constant elsewhere.
-  std::optional<ir::Operand> parse(const isa::Spelling& spelling, std::size_t index);
+  bool parse_list(const isa::Spelling& spelling, ir::Instruction& instruction);
   /// The register of a guard.
   std::optional<ir::RegisterId> parse_guard();
 
  private:
-  using Result = std::optional<ir::Operand>;
-
-  Result operand(int depth, isa::Accept accept);
-  Result primary(int depth, isa::Accept accept);
-  Result name(isa::Accept accept);
-  Result resolved(const Name& name, std::string_view text, isa::Accept accept);
-  Result symbol(std::string_view text, const ir::Variable* variable, isa::Accept accept);
-  Result negated();
-  Result constant();
-  Result list(ir::OperandKind kind, TokenKind close, int depth, isa::Accept accept);
-  Result address(int depth);
-  Result address_base();
-  Result pipe(ir::Operand first, int depth);
+  bool operand(int depth);
+  bool primary(int depth);
+  bool name(bool in_address);
+  bool resolved(const Name& name, std::string_view text, bool in_address);
+  bool symbol(const Name& name, std::string_view text, bool in_address);
+  bool index_of(ir::Operand& operand, const ir::Variable* variable);
+  bool signed_name(ir::Operand (*make)(ir::RegisterId));
+  bool constant();
+  bool list(ir::OperandKind kind, TokenKind close, int depth);
+  bool address(int depth);
+  bool pipe(int depth);
   bool component(ir::Operand& operand);
+  bool finish(std::size_t base, ir::OperandKind kind, std::int64_t value = 0,
+              std::uint8_t component = 0);
+  bool push(const ir::Operand& operand) {
+    stack_.push_back(operand);
+    return true;
+  }
+  bool admits(isa::Accept kind) const;
   const ir::Variable* variable_of(const Name& name) const;
-  std::nullopt_t unknown(std::uint32_t token);
-  std::nullopt_t unsupported(std::string what, TokenRange range);
+  bool unknown(std::uint32_t token);
+  bool unsupported(std::string what, TokenRange range);
 
   ParseContext& context_;
   Cursor& cursor_;
   ir::Function& function_;
+  const isa::Spelling* spelling_ = nullptr;
+  /// Operands whose list is still being read; the innermost list is on top.
+  std::vector<ir::Operand> stack_;
 };
 
 }  // namespace pyptx::syntax

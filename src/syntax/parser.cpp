@@ -2,32 +2,25 @@
 #include "pyptx/syntax/parser.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "parse_context.h"
 #include "parse_module.h"
 #include "pyptx/syntax/lexer.h"
+#include "token_extents.h"
 
 namespace pyptx::syntax {
 namespace {
 
 // The lexer reads the whole text before the parser begins, so their reports are merged.
 void sort_by_place(diag::Diagnostics& diagnostics, const diag::LocationTable& locations) {
-  if (diagnostics.size() < 2) return;
-  using Key = std::pair<std::uint32_t, std::uint32_t>;
-  std::vector<std::pair<Key, diag::Diagnostic>> keyed;
-  for (diag::Diagnostic& diagnostic : diagnostics) {
-    const auto place = locations.resolve(diagnostic.loc);
-    keyed.emplace_back(place ? Key{place->line, place->column} : Key{}, std::move(diagnostic));
-  }
-  std::ranges::stable_sort(keyed, {}, [](const auto& entry) { return entry.first; });
-  diagnostics.clear();
-  for (auto& [key, diagnostic] : keyed) diagnostics.push_back(std::move(diagnostic));
+  std::ranges::stable_sort(diagnostics, {}, [&](const diag::Diagnostic& diagnostic) {
+    const auto range = locations.range(diagnostic.loc);
+    return range ? range->begin : 0;
+  });
 }
 
 // An open comment or string swallows the braces behind it; that these are missing is no news.
@@ -48,10 +41,13 @@ ParseOutcome parse_all(std::string_view text, std::string_view file, const Parse
   ir::Module& module = *outcome.module;
   module.locations.set_text(std::string(file), std::string(text));
   diag::Diagnostics lexical;
-  outcome.tokens.buffer = lex(module.locations.text(), module.locations, lexical);
+  const auto tokens =
+      std::make_shared<const TokenBuffer>(lex(module.locations.text(), module.locations, lexical));
+  outcome.tokens = tokens;
+  module.locations.set_tokens(std::make_shared<BufferExtents>(tokens));
   if (lexical.size() > options.max_diagnostics) lexical.resize(options.max_diagnostics);
 
-  ParseContext context(module, options, outcome.tokens, outcome.diagnostics);
+  ParseContext context(module, options, *tokens, outcome.diagnostics);
   ModuleParser(context).parse();
 
   drop_consequences(outcome.diagnostics, lexical);
@@ -70,7 +66,7 @@ diag::Result<std::shared_ptr<ir::Module>> parse(std::string_view text, std::stri
   ParseOutcome outcome = parse_all(text, file, first_only);
   if (outcome.ok()) return std::move(outcome.module);
   diag::Diagnostic first = std::move(outcome.diagnostics.front());
-  first.place = outcome.module->locations.resolve(first.loc, first.focus);
+  first.resolve(outcome.module->locations);
   return diag::fail(std::move(first));
 }
 

@@ -3,10 +3,8 @@
 // PTX ISA, chapter 5 (State Spaces, Types, and Variables) and chapter 11 (Directives).
 #include "print_declaration.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -69,31 +67,78 @@ void write_value(TextWriter& out, isa::Type type, std::int64_t value) {
   }
 }
 
-// The braces of an array follow its extents; a vector element is one more of them.
-std::vector<std::uint64_t> extents_of(const ir::Variable& variable) {
-  std::vector<std::uint64_t> extents = variable.dimensions;
-  if (extents.empty() && variable.count) extents.push_back(*variable.count);
-  if (variable.vector != 0) extents.push_back(variable.vector);
-  return extents;
+void write_initial_value(TextWriter& out, const ir::Module& module, const ir::Variable& variable,
+                         const ir::InitialValue& value) {
+  using Kind = ir::InitialValue::Kind;
+  if (value.kind == Kind::Bits) return write_value(out, variable.type, value.value);
+  if (value.byte != 0) {
+    out << "0xFF";
+    for (unsigned i = 1; i < value.byte; ++i) out << "00";
+    out << '(';
+  }
+  if (value.kind == Kind::Generic) out << "generic(";
+  out << module.text(value.symbol);
+  if (value.kind == Kind::Generic) out << ')';
+  if (value.value != 0) {
+    out << '+';
+    out.decimal(value.value);
+  }
+  if (value.byte != 0) out << ')';
 }
 
-void write_values(TextWriter& out, isa::Type type, std::span<const std::int64_t> values,
-                  std::span<const std::uint64_t> extents) {
-  if (extents.empty()) return write_value(out, type, values.front());
-  std::size_t step = 1;
-  for (const std::uint64_t extent : extents.subspan(1)) step *= std::max<std::size_t>(extent, 1);
+void write_initializer(TextWriter& out, const ir::Module& module, const ir::Variable& variable) {
+  using Kind = ir::InitialValue::Kind;
+  bool first = true;
+  for (const ir::InitialValue& value : variable.initializer) {
+    if (value.kind == Kind::Close) {
+      out << '}';
+      first = false;
+      continue;
+    }
+    if (!first) out << ", ";
+    first = value.kind == Kind::Open;
+    if (first) {
+      out << '{';
+    } else {
+      write_initial_value(out, module, variable, value);
+    }
+  }
+}
+
+void write_properties(TextWriter& out, const ir::Module& module,
+                      const std::vector<ir::Property>& properties) {
   out << '{';
-  for (std::size_t i = 0; i < values.size(); i += step) {
+  for (std::size_t i = 0; i < properties.size(); ++i) {
     if (i != 0) out << ", ";
-    const std::size_t size = std::min(step, values.size() - i);
-    write_values(out, type, values.subspan(i, size), extents.subspan(1));
+    out << module.text(properties[i].name) << " = ";
+    if (properties[i].word != support::Symbol::None) {
+      out << module.text(properties[i].word);
+    } else {
+      out.decimal(properties[i].number);
+    }
   }
   out << '}';
+}
+
+void write_attributes(TextWriter& out, const ir::Attributes& attributes) {
+  if (!attributes.any()) return;
+  out << " .attribute(";
+  if (attributes.managed) out << ".managed";
+  if (attributes.unified) {
+    if (attributes.managed) out << ", ";
+    out << ".unified(";
+    out.decimal(attributes.unified->first);
+    out << ", ";
+    out.decimal(attributes.unified->second);
+    out << ')';
+  }
+  out << ')';
 }
 
 // .shared .align 128 .b8 tile[4096]
 void write_declarator(TextWriter& out, const ir::Module& module, const ir::Variable& variable) {
   out << prefix(variable.linkage) << text(variable.space);
+  write_attributes(out, variable.attributes);
   if (variable.align != 0) {
     out << " .align ";
     out.decimal(variable.align);
@@ -108,6 +153,11 @@ void write_declarator(TextWriter& out, const ir::Module& module, const ir::Varia
     }
   }
   out << ' ' << module.text(variable.name);
+  if (variable.run) {
+    out << '<';
+    out.decimal(*variable.run);
+    out << '>';
+  }
   if (!variable.dimensions.empty()) {
     for (const std::uint64_t extent : variable.dimensions) {
       out << '[';
@@ -138,14 +188,28 @@ void write_parameters(TextWriter& out, const ir::Module& module,
   out << ')';
 }
 
+// (.param .b32 _, .param .b64 _) on one line
+void write_parameter_list(TextWriter& out, const ir::Module& module,
+                          const std::vector<ir::Variable>& parameters) {
+  out << '(';
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (i != 0) out << ", ";
+    write_declarator(out, module, parameters[i]);
+  }
+  out << ')';
+}
+
 void write_directive(TextWriter& out, const ir::Module& module, const ir::Directive& directive) {
-  out << '.' << module.text(directive.name);
+  const std::string_view name = module.text(directive.name);
+  out << '.' << name;
   for (std::size_t i = 0; i < directive.values.size(); ++i) {
     out << (i == 0 ? " " : ", ");
     out.decimal(directive.values[i]);
   }
-  if (module.text(directive.name) == "pragma") {
-    out << " \"" << module.text(directive.text) << "\";";
+  const bool is_pragma = name == "pragma";
+  if (directive.values.empty() && (is_pragma || name == "language")) {
+    out << " \"" << module.text(directive.text) << '"';
+    if (is_pragma) out << ';';
   }
 }
 
@@ -169,26 +233,25 @@ void write_header(TextWriter& out, const ir::Module& module) {
 
 void write_variable(TextWriter& out, const ir::Module& module, const ir::Variable& variable) {
   write_declarator(out, module, variable);
-  if (!variable.initializer.empty()) {
+  if (variable.has_properties) {
     out << " = ";
-    write_values(out, variable.type, variable.initializer, extents_of(variable));
+    write_properties(out, module, variable.properties);
+  } else if (!variable.initializer.empty()) {
+    out << " = ";
+    write_initializer(out, module, variable);
   }
   out << ';';
   out.end_line(variable.loc);
 }
 
-void write_register(TextWriter& out, const ir::Module& module, const ir::Register& reg,
-                    unsigned depth) {
-  out.indent(depth);
+void write_register(TextWriter& out, const ir::Module& module, const ir::Register& reg) {
   out << ".reg";
   write_type(out, reg.vector, reg.declared);
-  out << ' ' << module.text(reg.name) << ';';
+  out << ' ' << module.text(reg.stem) << ';';
   out.end_line();
 }
 
-void write_pool(TextWriter& out, const ir::Module& module, const ir::RegisterPool& pool,
-                unsigned depth) {
-  out.indent(depth);
+void write_pool(TextWriter& out, const ir::Module& module, const ir::RegisterPool& pool) {
   out << ".reg";
   write_type(out, pool.vector, pool.declared);
   out << ' ' << module.text(pool.prefix) << '<';
@@ -198,7 +261,9 @@ void write_pool(TextWriter& out, const ir::Module& module, const ir::RegisterPoo
 }
 
 void write_prototype(TextWriter& out, const ir::Module& module, const ir::Function& function) {
-  out << prefix(function.linkage) << (function.is_entry ? ".entry " : ".func ");
+  out << prefix(function.linkage) << (function.is_entry ? ".entry" : ".func");
+  write_attributes(out, function.attributes);
+  out << ' ';
   if (!function.returns.empty()) {
     write_parameters(out, module, function.returns);
     out << ' ';
@@ -213,30 +278,20 @@ void write_prototype(TextWriter& out, const ir::Module& module, const ir::Functi
   out.end_line(function.loc);
 }
 
-void write_comment(TextWriter& out, std::string_view comment, unsigned depth) {
-  while (true) {
-    const std::size_t end = comment.find('\n');
-    const std::string_view line = comment.substr(0, end);
-    out.indent(depth);
-    out << "//";
-    if (!line.empty() && line.front() != ' ') out << ' ';
-    for (const char c : line) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte >= 0x80) {
-        out << '?';
-      } else if (byte >= 0x20 || c == '\t') {
-        out << c;
-      }
-    }
-    out.end_line();
-    if (end == std::string_view::npos) return;
-    comment.remove_prefix(end + 1);
+void write_call_prototype(TextWriter& out, const ir::Module& module,
+                          const ir::CallPrototype& prototype) {
+  out << ".callprototype ";
+  if (!prototype.returns.empty()) {
+    write_parameter_list(out, module, prototype.returns);
+    out << ' ';
   }
-}
-
-void write_pragma(TextWriter& out, std::string_view pragma, unsigned depth) {
-  out.indent(depth);
-  out << ".pragma \"" << pragma << "\";";
+  out << "_ ";
+  write_parameter_list(out, module, prototype.parameters);
+  for (const ir::Directive& directive : prototype.directives) {
+    out << ' ';
+    write_directive(out, module, directive);
+  }
+  out << ';';
   out.end_line();
 }
 

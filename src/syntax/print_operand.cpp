@@ -24,16 +24,19 @@ class OperandWriter {
     switch (operand.kind) {
       case OperandKind::None:
         return;
-      case OperandKind::NotRegister:
-        out_ << '!';
-        [[fallthrough]];
       case OperandKind::Register:
-        out_ << name(operand.register_id());
-        component(operand.component);
+        name(operand.register_id());
+        component(operand);
+        return;
+      case OperandKind::NotRegister:
+      case OperandKind::NegatedRegister:
+        out_ << (operand.kind == OperandKind::NotRegister ? '!' : '-');
+        name(operand.register_id());
+        component(operand);
         return;
       case OperandKind::Special:
         out_ << isa::info(static_cast<isa::SpecialRegister>(operand.index)).name;
-        component(operand.component);
+        component(operand);
         return;
       case OperandKind::Integer:
         out_.decimal(operand.value);
@@ -47,7 +50,7 @@ class OperandWriter {
         out_.hexadecimal(static_cast<std::uint64_t>(operand.value), 16);
         return;
       case OperandKind::Symbol:
-        symbol(operand, operand.value);
+        symbol(operand, operand.value, operand.component);
         return;
       case OperandKind::Label:
         out_ << module_.text(function_.labels[operand.index]);
@@ -64,21 +67,33 @@ class OperandWriter {
     }
   }
 
-  std::string_view name(ir::RegisterId id) const { return module_.text(function_.at(id).name); }
-
- private:
-  void component(std::uint8_t number) {
-    if (number != 0) out_ << '.' << "?xyzw"[number];
+  void name(ir::RegisterId id) {
+    const ir::Register& reg = function_.at(id);
+    out_ << module_.text(reg.stem);
+    if (reg.pooled) out_.decimal(reg.number);
   }
 
-  void symbol(const Operand& operand, std::int64_t byte_offset) {
+ private:
+  void component(const Operand& operand) {
+    if (operand.component == 0) return;
+    out_ << '.';
+    if (operand.component != ir::kVideoSelector) {
+      out_ << "?xyzw"[operand.component];
+      return;
+    }
+    for (std::int64_t left = operand.value; left != 0; left >>= 8) {
+      out_ << static_cast<char>(left & 0x7F);
+    }
+  }
+
+  void symbol(const Operand& operand, std::int64_t byte_offset, std::uint8_t marks) {
     out_ << module_.text(static_cast<support::Symbol>(operand.index));
-    offset(byte_offset);
+    offset(byte_offset, marks);
   }
 
   // PTX has no subtraction here: a negative offset is written +-8.
-  void offset(std::int64_t bytes) {
-    if (bytes == 0) return;
+  void offset(std::int64_t bytes, std::uint8_t marks) {
+    if (bytes == 0 && (marks & ir::kZeroOffset) == 0) return;
     out_ << '+';
     out_.decimal(bytes);
   }
@@ -117,10 +132,10 @@ class OperandWriter {
     if (!children.empty()) {
       const Operand& base = children.front();
       if (base.kind == OperandKind::Symbol) {
-        symbol(base, base.value + operand.value);
+        symbol(base, base.value + operand.value, operand.component);
       } else {
         write(base);
-        offset(operand.value);
+        offset(operand.value, operand.component);
       }
       for (const Operand& child : children.subspan(1)) {
         out_ << ", ";
@@ -128,6 +143,7 @@ class OperandWriter {
       }
     }
     out_ << ']';
+    if ((operand.component & ir::kUnified) != 0) out_ << ".unified";
   }
 
   TextWriter& out_;
@@ -146,7 +162,9 @@ void write_instruction(TextWriter& out, const ir::Module& module, const ir::Func
                        const ir::Instruction& instruction) {
   OperandWriter writer(out, module, function);
   if (instruction.guard) {
-    out << (instruction.guard_negated ? "@!" : "@") << writer.name(*instruction.guard) << ' ';
+    out << (instruction.guard_negated ? "@!" : "@");
+    writer.name(*instruction.guard);
+    out << ' ';
   }
   out << instruction.spelling->text;
   char separator = ' ';

@@ -59,6 +59,22 @@ class TextWriter {
     if (line_locs_ != nullptr) line_locs_->push_back(loc);
   }
 
+  /// Nothing may follow on the line that was ended last: a comment reaches to its end.
+  void seal_line() { sealed_ = text_.size(); }
+  /// Takes back the end of the last line, so that something can follow on it; false when it cannot.
+  bool reopen_line() {
+    reopened_ = diag::Loc::None;
+    if (!text_.ends_with('\n') || sealed_ == text_.size()) return false;
+    text_.pop_back();
+    if (line_locs_ != nullptr && !line_locs_->empty()) {
+      reopened_ = line_locs_->back();
+      line_locs_->pop_back();
+    }
+    return true;
+  }
+  /// Where the line that was reopened came from.
+  diag::Loc reopened() const { return reopened_; }
+
   /// Text that may hold several lines, each of which is finished.
   void lines(std::string_view text, diag::Loc loc = diag::Loc::None) {
     while (true) {
@@ -75,6 +91,8 @@ class TextWriter {
  private:
   std::string text_;
   std::vector<diag::Loc>* line_locs_;
+  diag::Loc reopened_ = diag::Loc::None;
+  std::size_t sealed_ = 0;
 };
 
 }  // namespace pyptx::syntax

@@ -21,6 +21,8 @@ std::string_view describe(TokenKind kind) {
       return "a floating-point literal";
     case TokenKind::String:
       return "a string";
+    case TokenKind::RawText:
+      return "source text";
     case TokenKind::Semicolon:
       return "';'";
     case TokenKind::Comma:

@@ -6,47 +6,13 @@
 #include <algorithm>
 #include <string>
 
+#include "availability.h"
 #include "operand.h"
 
 namespace pyptx::verify {
 namespace {
 
 using isa::Candidate;
-using isa::OperandSpec;
-
-/// How well one candidate fits: `operand` is the first that does not.
-struct Fit {
-  bool has_count = false;
-  Misfit misfit = Misfit::None;
-  std::size_t operand = 0;
-  const OperandSpec* spec = nullptr;
-  bool ok() const { return has_count && misfit == Misfit::None; }
-};
-
-/// Operands given beyond the mandatory ones fill optional places from the left.
-Fit fit(const Scope& scope, const Candidate& candidate, std::span<const ir::Operand> operands) {
-  Fit result;
-  const std::size_t mandatory = candidate.mandatory;
-  if (operands.size() < mandatory || operands.size() > candidate.operands.size()) return result;
-  result.has_count = true;
-  std::size_t spare = operands.size() - mandatory;
-  std::size_t next = 0;
-  for (const OperandSpec& spec : candidate.operands) {
-    if (spec.optional) {
-      if (spare == 0) continue;
-      --spare;
-    }
-    const Misfit misfit = check(scope, spec, operands[next]);
-    if (misfit != Misfit::None) {
-      result.misfit = misfit;
-      result.operand = next;
-      result.spec = &spec;
-      return result;
-    }
-    ++next;
-  }
-  return result;
-}
 
 diag::Status refuse(diag::Diagnostic diagnostic, const ir::Instruction& instruction,
                     diag::Focus focus, std::string_view manual) {
@@ -81,7 +47,7 @@ diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruct
   const Candidate* best = nullptr;
   Fit best_fit;
   for (const Candidate& candidate : spelling.candidates) {
-    const Fit here = fit(scope, candidate, operands);
+    const Fit here = fit(scope, candidate.operands, operands);
     if (!here.has_count) continue;
     // A wrong kind says less than a wrong length, and that less than a wrong type.
     const auto rank = [](const Fit& f) {
@@ -107,23 +73,30 @@ diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruct
   return refuse(std::move(diagnostic), instruction, focus, best->form->manual);
 }
 
-diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& needs,
-                             const std::string& what) {
-  if (!needs.admits(module.target)) {
-    return {diag::Kind::TargetTooLow, {what, needs.targets_text(), module.target.text()}};
-  }
-  return {diag::Kind::VersionTooLow, {what, needs.version.text(), module.version.text()}};
-}
-
 }  // namespace
 
 bool InstructionJudge::is_available(const ir::Module& module,
                                     const isa::Availability& needs) const {
-  return needs.admits(module.target) &&
-         (mode_ == VersionMode::Lowest || needs.version <= module.version);
+  if (!needs.admits(module.target)) return false;
+  // A traced module takes the lowest version in the end: nothing that later ones lack.
+  if (mode_ == VersionMode::Lowest) return needs.last == isa::kNoLastVersion;
+  return needs.version <= module.version && module.version <= needs.last;
 }
 
-void InstructionJudge::raise_required(const ir::Module& module, const Candidate& candidate) {
+const isa::Availability* InstructionJudge::lacking(
+    const ir::Module& module, const Candidate& candidate,
+    std::span<const isa::Availability* const> asked) const {
+  for (const isa::Availability& needs : candidate.needs) {
+    if (!is_available(module, needs)) return &needs;
+  }
+  for (const isa::Availability* needs : asked) {
+    if (!is_available(module, *needs)) return needs;
+  }
+  return nullptr;
+}
+
+void InstructionJudge::raise_required(const ir::Module& module, const Candidate& candidate,
+                                      std::span<const isa::Availability* const> asked) {
   if (module.target != last_target_) {
     last_target_ = module.target;
     required_ = std::max(required_, module.target.minimum_version());
@@ -131,6 +104,7 @@ void InstructionJudge::raise_required(const ir::Module& module, const Candidate&
   for (const isa::Availability& needs : candidate.needs) {
     required_ = std::max(required_, needs.version);
   }
+  for (const isa::Availability* needs : asked) required_ = std::max(required_, needs->version);
 }
 
 diag::Status InstructionJudge::judge_specials(const ir::Module& module,
@@ -158,27 +132,27 @@ diag::Status InstructionJudge::judge(const ir::Module& module, const ir::Functio
     return refuse({diag::Kind::GuardType, {"." + std::string(type)}}, instruction,
                   {diag::Focus::Part::Guard, 0}, "predicated-execution");
   }
-  const Scope scope{module, function};
   const auto operands = function.operands_of(instruction);
   const Candidate* fitting = nullptr;  // operands fit, but the target or version does not
   const isa::Availability* missing = nullptr;
   for (std::size_t i = 0; i < spelling.candidates.size(); ++i) {
     const Candidate& candidate = spelling.candidates[i];
-    if (!fit(scope, candidate, operands).ok()) continue;
-    const auto lacking = std::ranges::find_if(candidate.needs, [&](const isa::Availability& needs) {
-      return !is_available(module, needs);
-    });
-    if (lacking == candidate.needs.end()) {
+    Asked asked;
+    const Scope scope{module, function, &asked, mode_ == VersionMode::Lowest};
+    if (!fit(scope, candidate.operands, operands).ok()) continue;
+    const isa::Availability* lacks = lacking(module, candidate, asked.all());
+    if (lacks == nullptr) {
       instruction.candidate = static_cast<std::uint8_t>(i);
-      raise_required(module, candidate);
+      raise_required(module, candidate, asked.all());
       return judge_specials(module, function, instruction);
     }
     if (fitting == nullptr) {
       fitting = &candidate;
-      missing = &*lacking;
+      missing = lacks;
     }
   }
-  if (fitting == nullptr) return refuse_operands(scope, instruction);
+  if (fitting == nullptr)
+    return refuse_operands({module, function, nullptr, mode_ == VersionMode::Lowest}, instruction);
   return refuse(unavailable(module, *missing, spelling.text), instruction, {},
                 fitting->form->manual);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operand against one OperandSpec, and the words for what went wrong. The check is the hot
-// path and says only which rule failed; describe() runs for refused instructions.
+// Operands against OperandSpecs, and the words for what went wrong. The check is the hot path and
+// says only which rule failed; describe() runs for refused instructions.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "pyptx/diag/diagnostic.h"
@@ -15,21 +17,71 @@ namespace pyptx::verify {
 
 enum class Misfit : std::uint8_t { None, Kind, Type, Elements, Range, Space };
 
+/// What operands ask for on their own, beyond their form (most ask for nothing).
+class Asked {
+ public:
+  void add(const isa::Availability& needs) {
+    if (count_ < needs_.size()) needs_[count_++] = &needs;
+  }
+  std::size_t size() const { return count_; }
+  void shrink(std::size_t size) { count_ = size; }
+  std::span<const isa::Availability* const> all() const { return {needs_.data(), count_}; }
+
+ private:
+  std::array<const isa::Availability*, 8> needs_{};
+  std::size_t count_ = 0;
+};
+
 struct Scope {
   const ir::Module& module;
   const ir::Function& function;
+  Asked* asked = nullptr;  // filled by check(), where somebody wants to know
+  /// Narrow registers as addresses are refused even where ptxas widens them: nobody who traces
+  /// a kernel means that.
+  bool full_addresses = false;
 };
 
+/// A register that holds fewer bits than addresses of the operand's space have.
+bool is_narrow_address(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& base);
+
 Misfit check(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& operand);
+
+/// How well a list of operands fits a list of places: `operand` is the one that comes furthest
+/// without fitting, `spec` its place.
+struct Fit {
+  bool has_count = false;
+  Misfit misfit = Misfit::None;
+  std::size_t operand = 0;
+  const isa::OperandSpec* spec = nullptr;
+  bool ok() const { return has_count && misfit == Misfit::None; }
+};
+
+/// Operands in order, each in its place; optional places may stay empty.
+Fit fit(const Scope& scope, std::span<const isa::OperandSpec> specs,
+        std::span<const ir::Operand> operands);
+
+/// check() for [base, part, ...] and for d|p (operand_tree.cpp), and for {a, b} (vector.cpp).
+Misfit check_address(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& operand);
+Misfit check_vector(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& operand);
+Misfit check_pair(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& operand);
 
 /// The state space of the variable called `name`, if the module declares it.
 std::optional<ir::Space> space_of(const Scope& scope, ir::Symbol name);
 
+/// Whether the variable called `name` lies in the state space that a modifier names; true where the
+/// modifier names none, or the module does not declare the variable.
+bool lies_in(const Scope& scope, isa::Modifier space, ir::Symbol name);
+
 /// Integer literals that `spec` admits.
 bool admits_literal(const isa::OperandSpec& spec, std::int64_t value);
 
-/// Whether a floating-point literal may stand there: the 16-bit formats and integers have none.
+/// Whether a register suits one of the operand's types.
+bool fits_register(const ir::Register& reg, const isa::OperandSpec& spec);
+
+/// Whether a literal of that kind may stand there: the 16-bit formats and integers have no
+/// floating-point ones, and floats no integer ones.
 bool takes_float(const isa::OperandSpec& spec);
+bool takes_integer(const isa::OperandSpec& spec);
 
 /// The diagnostic for operand number `index` of an instruction spelled `spelling`.
 diag::Diagnostic describe(const Scope& scope, const isa::OperandSpec& spec,

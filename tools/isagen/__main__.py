@@ -8,7 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from .model import Table, TableError, load
+from .model import load
+from .reference import stale, write_pages
+from .table import Table, TableError
 from .writer import outputs
 
 
@@ -26,14 +28,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="isagen", description=__doc__)
     parser.add_argument("--table", type=Path, required=True, help="the isa folder")
     parser.add_argument("--out", type=Path, help="folder for the generated C++")
+    parser.add_argument("--docs", type=Path, help="folder for the reference pages")
+    parser.add_argument("--check-docs", type=Path, help="fail when pages there are out of date")
     parser.add_argument("--examples", action="store_true", help="print the examples as JSON")
     arguments = parser.parse_args()
     try:
         table = load(arguments.table)
         if arguments.out:
             write(table, arguments.out)
+        if arguments.docs:
+            write_pages(table, arguments.docs)
     except TableError as error:
         print(f"isagen: {error}", file=sys.stderr)
+        return 1
+    if arguments.check_docs and (old := stale(table, arguments.check_docs)):
+        print(f"isagen: out of date: {', '.join(old)}; write them with --docs", file=sys.stderr)
         return 1
     if arguments.examples:
         rows = [{"text": e.text, "code": e.code} for form in table.forms for e in form.examples]

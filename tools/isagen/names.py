@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .model import Table, TableError
+from .table import Table, TableError
 
 
 def enumerator(text: str) -> str:
-    """``shared::cta`` -> SharedCta, ``acq_rel`` -> AcqRel, ``1d`` -> _1d."""
+    """``shared::cta`` -> SharedCta, ``acq_rel`` -> AcqRel, ``1d`` -> _1d, ``sp::2:4`` -> Sp2_4."""
     words = [word for word in re.split(r"::|_", text) if word]
-    name = "".join(word[0].upper() + word[1:] for word in words)
+    name = "".join(word[0].upper() + word[1:] for word in words).replace(":", "_")
     return f"_{name}" if name[0].isdigit() else name
 
 

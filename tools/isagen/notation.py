@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small languages inside table values.
+"""The small languages of table values that speak of modifiers.
 
-* syntax lines, as the manual prints them: ``ld{.weak}{.ss}.type d, [a]{, cache-policy}``
 * value lists with availability: ``cta gpu cluster@7.8:90 m64n{8..256:8}k16 $scope``
-* operand descriptions: ``out reg|vec type n=vec wider``
-* rules: ``ftz -> type=f32 : .ftz goes with .f32 only``
+* availability: ``7.8:90``, ``8.6:100a|110f``, ``3.0..6.3:30`` (gone after 6.3), ``:75..89``
+* rules: ``ftz -> type=f32 : .ftz goes with .f32 only``; ``~>`` for what only the manual forbids
+
+Syntax lines are in syntax_line.py, operand descriptions in operand_text.py.
 """
 
 from __future__ import annotations
@@ -17,12 +18,28 @@ class NotationError(ValueError):
     """A table value that cannot be read; the message names the text at fault."""
 
 
+NEWEST = (255, 255)  # the `last` version of what is still there
+
+
+@dataclass(frozen=True)
+class TargetRule:
+    """``90`` (and later), ``90a``, ``100f``, or ``75..89`` (`last` is 89; 0: no end)."""
+
+    sm: int
+    suffix: str = ""
+    last: int = 0
+
+
 @dataclass(frozen=True)
 class Needs:
-    """A PTX ISA version and target rules such as ("90", "100a"), any of which is enough."""
+    """PTX ISA versions and target rules, any of which is enough."""
 
     version: tuple[int, int] = (1, 0)
-    targets: tuple[tuple[int, str], ...] = ()
+    targets: tuple[TargetRule, ...] = ()
+    last: tuple[int, int] = NEWEST
+
+
+NOTHING = Needs()
 
 
 @dataclass(frozen=True)
@@ -30,35 +47,7 @@ class Value:
     """One modifier value of a slot."""
 
     text: str
-    needs: Needs = Needs()
-
-
-@dataclass(frozen=True)
-class SlotUse:
-    """A place for a modifier in a syntax line."""
-
-    name: str
-    optional: bool
-    default: str = ""  # the values it takes when the row lists none
-
-
-@dataclass(frozen=True)
-class OperandUse:
-    """An operand of a syntax line; `bracketed` for ``[a]``."""
-
-    name: str
-    optional: bool
-    bracketed: bool = False
-
-
-@dataclass(frozen=True)
-class Syntax:
-    """A syntax line taken apart."""
-
-    opcode: str
-    slots: tuple[SlotUse, ...]
-    operands: tuple[OperandUse, ...]
-    together: tuple[tuple[str, ...], ...] = ()  # slots of one {.a.b}: all or none
+    needs: Needs = NOTHING
 
 
 @dataclass(frozen=True)
@@ -72,57 +61,37 @@ class Term:
 
 @dataclass(frozen=True)
 class Rule:
-    """All of `when` imply one of `then`, or imply `needs`."""
+    """All of `when` imply one of `then`, or imply `needs`; `lint`: by the manual only."""
 
     when: tuple[Term, ...]
     then: tuple[Term, ...]
     needs: Needs | None
     message: str
+    lint: bool = False
 
 
-@dataclass
-class OperandText:
-    """An operand description taken apart; names are not resolved yet."""
-
-    role: str = "in"
-    kinds: tuple[str, ...] = ()
-    type: str = ""
-    wider: bool = False
-    count: str = ""
-    coordinates: str = ""
-    space: str = ""
-    condition: str = ""
-    minimum: int | None = None
-    maximum: int | None = None
-    literals: tuple[int, ...] = ()
-    multiple: int = 1
-
-
-KINDS = (
-    "reg", "imm", "fimm", "pred", "notpred", "addr", "vec", "sym", "label", "special", "sink",
-    "paren", "pipe",
-)  # fmt: skip
-_NAME = r"[A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*"
+NAME = r"[A-Za-z0-9_]+(?:::?[A-Za-z0-9_]+)*"
 _VALUE = re.compile(r"(?P<text>[^@]+)(?:@(?P<needs>.*))?$")
 _RUN = re.compile(r"\{(\d+)\.\.(\d+)(?::(\d+))?\}")
 
 
 def parse_needs(text: str) -> Needs:
-    """``7.8:90``, ``8.0``, ``:90a``, ``8.6:100a|110a``."""
-    version_text, _, targets_text = text.strip().partition(":")
-    version = (1, 0)
-    if version_text:
-        match = re.fullmatch(r"(\d+)\.(\d+)", version_text)
-        if not match:
-            raise NotationError(f"'{text}' is not version:target|target")
-        version = (int(match[1]), int(match[2]))
-    targets: list[tuple[int, str]] = []
-    for target in filter(None, targets_text.split("|")):
-        match = re.fullmatch(r"(\d+)([af]?)", target)
-        if not match:
-            raise NotationError(f"'{target}' in '{text}' is not a target such as 90 or 100a")
-        targets.append((int(match[1]), match[2]))
-    return Needs(version, tuple(targets))
+    """``7.8:90``, ``8.0``, ``:90a``, ``8.6:100a|110a``, ``3.0..6.3:30``, ``:75..89``."""
+    versions, _, targets = text.strip().partition(":")
+    match = re.fullmatch(r"(?:(\d+)\.(\d+))?(?:\.\.(\d+)\.(\d+))?", versions)
+    if not match:
+        raise NotationError(f"'{text}' is not version:target|target")
+    version = (int(match[1]), int(match[2])) if match[1] else (1, 0)
+    last = (int(match[3]), int(match[4])) if match[3] else NEWEST
+    rules = tuple(_parse_target(target, text) for target in targets.split("|") if target)
+    return Needs(version, rules, last)
+
+
+def _parse_target(target: str, text: str) -> TargetRule:
+    match = re.fullmatch(r"(\d+)(?:([af])|\.\.(\d+))?", target)
+    if not match:
+        raise NotationError(f"'{target}' in '{text}' is not a target such as 90 or 100a")
+    return TargetRule(int(match[1]), match[2] or "", int(match[3] or 0))
 
 
 def expand_run(text: str) -> list[str]:
@@ -158,7 +127,7 @@ def parse_values(text: str, sets: dict[str, str]) -> tuple[Value, ...]:
             raise NotationError(f"'{word}' is not a value")
         available = parse_needs(match["needs"]) if match["needs"] else Needs()
         for name in expand_run(match["text"]):
-            if not re.fullmatch(_NAME, name):
+            if not re.fullmatch(NAME, name):
                 raise NotationError(f"'{name}' is not a modifier")
             values.append(Value(name, available))
     texts = [value.text for value in values]
@@ -168,70 +137,9 @@ def parse_values(text: str, sets: dict[str, str]) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def parse_syntax(line: str) -> Syntax:
-    """Read a syntax line of the manual."""
-    line = line.strip().rstrip(";").strip()
-    match = re.match(r"[a-z][a-z0-9]*", line)
-    if not match:
-        raise NotationError(f"'{line}' does not start with an opcode")
-    slots: list[SlotUse] = []
-    together: list[tuple[str, ...]] = []
-    position = match.end()
-    while position < len(line) and not line[position].isspace():
-        is_optional = line[position] == "{"
-        group, position = _parse_group(line, position)
-        slots += [SlotUse(name, is_optional, values) for name, values in group]
-        if is_optional and len(group) > 1:
-            together.append(tuple(name for name, _ in group))
-    names = [slot.name for slot in slots]
-    for name in names:
-        if names.count(name) > 1:
-            raise NotationError(f"'.{name}' stands twice in '{line}'")
-    operands = _parse_operand_uses(line[position:].strip(), line)
-    return Syntax(match[0], tuple(slots), operands, tuple(together))
-
-
-def _parse_group(line: str, position: int) -> tuple[list[tuple[str, str]], int]:
-    """``.name``, ``.name{::a, ::b}``, or ``{`` several of them ``}``: names with default values."""
-    piece = re.compile(rf"\.({_NAME})(?:\{{\s*(::\w+(?:\s*,\s*::\w+)*)\s*\}})?")
-    is_group = line[position] == "{"
-    end = position + 1 if is_group else position
-    group: list[tuple[str, str]] = []
-    while not group or (is_group and line[end : end + 1] == "."):
-        found = piece.match(line, end)
-        if not found:
-            raise NotationError(f"cannot read '{line[position:]}' in '{line}'")
-        endings = [e.strip() for e in (found[2] or "").split(",") if e.strip()]
-        group.append((found[1], " ".join([found[1], *(found[1] + e for e in endings)])))
-        end = found.end()
-    if is_group:
-        if line[end : end + 1] != "}":
-            raise NotationError(f"'{line[position:]}' in '{line}' lacks a closing brace")
-        end += 1
-    return group, end
-
-
-def _parse_operand_uses(text: str, line: str) -> tuple[OperandUse, ...]:
-    operands: list[OperandUse] = []
-    name = r"[A-Za-z][A-Za-z0-9_-]*"
-    one = rf"\[(?P<b>{name})(?:\s*,\s*{name})*\]|(?P<n>{name}(?:\|{name})?)"
-    mandatory = re.compile(rf"\s*,?\s*(?:{one})")
-    optional = re.compile(rf"\s*\{{\s*,?\s*(?:{one})\s*\}}")
-    position = 0
-    while position < len(text):
-        found = optional.match(text, position)
-        is_optional = found is not None
-        found = found or mandatory.match(text, position)
-        if not found:
-            raise NotationError(f"cannot read operands '{text[position:]}' in '{line}'")
-        operands.append(OperandUse(found["b"] or found["n"], is_optional, found["b"] is not None))
-        position = found.end()
-    return tuple(operands)
-
-
 def parse_term(text: str, sets: dict[str, str] | None = None) -> Term:
     """``ftz``, ``!ftz``, ``type=f16|$set``, ``type!=f32``."""
-    match = re.fullmatch(rf"(!?)({_NAME})(?:(!?=)([^\s=!]+))?", text.strip())
+    match = re.fullmatch(rf"(!?)({NAME})(?:(!?=)([^\s=!]+))?", text.strip())
     if not match:
         raise NotationError(f"'{text}' is not a condition")
     if match[1] and match[3]:
@@ -241,66 +149,23 @@ def parse_term(text: str, sets: dict[str, str] | None = None) -> Term:
     return Term(match[2], values, bool(match[1]) or match[3] == "!=")
 
 
+def parse_condition(text: str, sets: dict[str, str] | None = None) -> tuple[Term, ...]:
+    """Terms joined by ``&``, all of which must hold."""
+    return tuple(parse_term(term, sets) for term in text.split("&") if term.strip())
+
+
 def parse_rule(text: str, sets: dict[str, str] | None = None) -> Rule:
-    """``when & when -> then or then : message`` or ``when -> @version:target``."""
-    head, arrow, rest = text.partition("->")
-    if not arrow:
+    """``when & when -> then or then : message``, ``when -> @version:target``, or with ``~>``."""
+    match = re.match(r"(.*?)([-~])>(.*)", text, re.DOTALL)
+    if not match:
         raise NotationError(f"rule '{text}' has no '->'")
-    body, _, message = rest.partition(" : ")
-    when = tuple(parse_term(t, sets) for t in head.split("&") if t.strip())
-    body = body.strip()
-    if body.startswith("@"):
-        return Rule(when, (), parse_needs(body[1:]), message.strip())
-    if not message.strip():
+    when, is_lint = parse_condition(match[1], sets), match[2] == "~"
+    body, _, message = (part.strip() for part in match[3].partition(" : "))
+    if body.startswith("@") and not is_lint:
+        return Rule(when, (), parse_needs(body[1:]), message)
+    if not message:
         raise NotationError(f"rule '{text}' has no message (' : why')")
     if body == "never":
-        return Rule(when, (), None, message.strip())
-    then = tuple(parse_term(t, sets) for t in body.split(" or "))
-    return Rule(when, then, None, message.strip())
-
-
-def parse_operand(text: str) -> OperandText:
-    """Read an operand description: role, kinds, type, then ``key=value`` and words."""
-    operand = OperandText()
-    words = text.split()
-    if words and words[0] in ("in", "out", "inout"):
-        operand.role = words.pop(0)
-    if not words:
-        raise NotationError(f"operand '{text}' has no kind")
-    operand.kinds = tuple(words.pop(0).split("|"))
-    for kind in operand.kinds:
-        if kind not in KINDS:
-            raise NotationError(f"'{kind}' in operand '{text}' is not one of {', '.join(KINDS)}")
-    for word in words:
-        _read_attribute(operand, word, text)
-    return operand
-
-
-def _read_attribute(operand: OperandText, word: str, text: str) -> None:
-    key, equals, value = word.partition("=")
-    if word == "wider":
-        operand.wider = True
-    elif not equals:
-        if operand.type:
-            raise NotationError(f"operand '{text}' has two types, '{operand.type}' and '{word}'")
-        operand.type = word
-    elif key == "n":
-        operand.count = value
-    elif key == "coords":
-        operand.coordinates = value
-    elif key == "space":
-        operand.space = value
-    elif key == "if":
-        operand.condition = value
-    elif key == "range":
-        match = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", value)
-        if not match:
-            raise NotationError(f"'{word}' in operand '{text}' is not range=low..high")
-        operand.minimum, operand.maximum = int(match[1]), int(match[2])
-    elif key == "multiple":
-        operand.multiple = int(value)
-    elif key == "oneof":
-        operand.literals = tuple(int(number) for number in value.split("|"))
-        operand.minimum, operand.maximum = min(operand.literals), max(operand.literals)
-    else:
-        raise NotationError(f"unknown attribute '{word}' in operand '{text}'")
+        return Rule(when, (), None, message, is_lint)
+    then = tuple(parse_term(term, sets) for term in body.split(" or "))
+    return Rule(when, then, None, message, is_lint)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Diagnostics: a kind with a permanent code, its arguments, a place, notes and help. Text is
-// rendered last (render.h), so the same object gives the terminal message and the JSON.
+// Diagnostics: a kind with a permanent code, its arguments, a place, labels, notes, fix-its, the
+// manual's section and what it needs. Text is rendered last (render.h), so the same object gives
+// the terminal message and the JSON; explain.h tells the long story of a kind, fix.h applies
+// fix-its.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +39,38 @@ const KindInfo& info(Kind kind);
 std::optional<Kind> kind_from_code(std::string_view code);
 /// Every kind, in registry order.
 std::vector<Kind> all_kinds();
+/// "error", "warning", "lint".
+std::string_view text(Severity severity);
+/// The manual's section in words: "integer-arithmetic-instructions-add" is "Integer Arithmetic
+/// Instructions: add".
+std::string manual_title(std::string_view anchor);
 
-/// A suggested replacement for the focused text.
+/// A secondary place with a word on what it has to do with the finding: "first declared here".
+struct Label {
+  std::string text;
+  Loc loc = Loc::None;
+  std::optional<Place> place = std::nullopt;  // as in Diagnostic
+};
+
+/// A suggested replacement. `loc` is the text it replaces; without one it is advice only. Who makes
+/// the fix-it may know only which part of the instruction it replaces (`focus`) and leave `loc` to
+/// the layer that holds the text.
 struct FixIt {
   std::string replacement;
   std::string reason;
+  Focus focus{Focus::Part::Spelling, 0};
+  Loc loc = Loc::None;
+  std::optional<Place> place = std::nullopt;  // as in Diagnostic
+  /// True where the replacement cannot change what the author meant, so that a tool may apply it
+  /// unasked.
+  bool is_certain = false;
+};
+
+/// A PTX ISA version and targets in words ("8.6", "sm_100a or sm_103a"); empty: not stated.
+struct Requirement {
+  std::string version;
+  std::string target;
+  bool is_empty() const { return version.empty() && target.empty(); }
 };
 
 struct Diagnostic {
@@ -51,10 +80,14 @@ struct Diagnostic {
   Focus focus;
   /// Set when the place was resolved before the location table went away.
   std::optional<Place> place;
+  std::vector<Label> labels;
   std::vector<std::string> notes;
   std::vector<FixIt> fixits;
-  /// Anchor of the section of the PTX manual.
+  /// Anchor of the section of the PTX manual; manual_title() makes it readable.
   std::string manual;
+  /// What the construct needs against what the module has; for findings about availability.
+  Requirement needed;
+  Requirement present;
 
   Diagnostic() = default;
   Diagnostic(Kind k, std::initializer_list<std::string> args) : kind(k), arguments(args) {}
@@ -64,12 +97,21 @@ struct Diagnostic {
     focus = what;
     return std::move(*this);
   }
+  Diagnostic&& label(Loc where, std::string text) && {
+    labels.push_back({std::move(text), where, std::nullopt});
+    return std::move(*this);
+  }
   Diagnostic&& note(std::string text) && {
     notes.push_back(std::move(text));
     return std::move(*this);
   }
-  Diagnostic&& fix(std::string replacement, std::string reason) && {
-    fixits.push_back({std::move(replacement), std::move(reason)});
+  /// Without `where` the layer that holds the text finds the place.
+  Diagnostic&& fix(std::string replacement, std::string reason, Loc where = Loc::None) && {
+    fixits.push_back({std::move(replacement), std::move(reason), {}, where, std::nullopt, false});
+    return std::move(*this);
+  }
+  Diagnostic&& see(std::string_view anchor) && {
+    manual = anchor;
     return std::move(*this);
   }
 
@@ -77,6 +119,8 @@ struct Diagnostic {
   Severity severity() const { return info(kind).severity; }
   /// The message: the kind's format with the arguments put in.
   std::string message() const;
+  /// Resolves the places of the finding, its labels and its fix-its, for when `table` goes away.
+  void resolve(const LocationTable& table);
 };
 
 using Diagnostics = std::vector<Diagnostic>;

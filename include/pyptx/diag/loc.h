@@ -2,6 +2,7 @@
 //
 // Where something came from. A Loc is a 32-bit number into a LocationTable; the table stores two
 // words per entry, and columns and source lines are worked out only when a diagnostic is rendered.
+// Lines end where PTX lines end: at LF, CRLF or a lone CR.
 // An External entry belongs to a host language: the host registers a LocationResolver (the Python
 // bindings store a code object and an instruction index there). This layer knows no host.
 #pragma once
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pyptx::diag {
@@ -19,20 +21,28 @@ enum class Loc : std::uint32_t { None = 0 };
 
 /// Which part of an instruction a diagnostic is about; the renderer narrows the caret to it.
 struct Focus {
-  enum class Part : std::uint8_t { Whole, Opcode, Modifier, Operand, Guard };
+  enum class Part : std::uint8_t { Whole, Opcode, Modifier, Operand, Guard, Spelling };
   Part part = Part::Whole;
   std::uint16_t index = 0;  // of the modifier or operand
 };
 
-/// A resolved place. Lines and columns count from 1; end_column is one past the last column.
-/// column == 0 means that only the line is known.
+/// Bytes [begin, end) of a text.
+struct TextRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  bool operator==(const TextRange&) const = default;
+};
+
+/// A resolved place. Lines and columns count from 1, columns in bytes; end_column is one past the
+/// last column, on line end_line. column == 0 means that only the line is known.
 struct Place {
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   std::uint32_t end_line = 0;
   std::uint32_t end_column = 0;
-  std::string source_line;  // empty when the source is not at hand
+  std::string source_line;      // empty when the source is not at hand
+  std::string end_source_line;  // of end_line, when that is another line
 };
 
 /// Turns a host's two words into a place.
@@ -43,12 +53,24 @@ class LocationResolver {
                                        Focus focus) const = 0;
 };
 
+/// Tells which bytes of a text the part that begins with a token covers: the parser knows, and a
+/// module of a million statements needs no entry for any of them.
+class TokenExtents {
+ public:
+  virtual ~TokenExtents() = default;
+  virtual TextRange extent(std::uint32_t token, Focus focus) const = 0;
+};
+
 class LocationTable {
  public:
   LocationTable();
 
   /// A place in a text that this table holds (see add_text): byte range [begin, end).
   Loc text(std::uint32_t begin, std::uint32_t end);
+  /// The part of that text that begins with token `index`; see set_tokens.
+  static Loc token(std::uint32_t index) {
+    return index < kTokenBit ? static_cast<Loc>(kTokenBit | index) : Loc::None;
+  }
   /// A place in the host language.
   Loc external(std::uint64_t handle, std::uint32_t position) {
     entries_.push_back({handle, position, Kind::External});
@@ -60,11 +82,15 @@ class LocationTable {
   /// The one text that text() entries point into.
   void set_text(std::string file, std::string text);
   std::string_view text() const { return text_; }
+  void set_tokens(std::shared_ptr<const TokenExtents> tokens) { tokens_ = std::move(tokens); }
   void set_resolver(std::shared_ptr<const LocationResolver> resolver) {
     resolver_ = std::move(resolver);
   }
 
   std::optional<Place> resolve(Loc loc, Focus focus = {}) const;
+  /// The bytes that a text() or token() location names; nothing for others. Unlike resolve() it
+  /// does not count lines.
+  std::optional<TextRange> range(Loc loc, Focus focus = {}) const;
   std::size_t size() const { return entries_.size(); }
 
  private:
@@ -74,12 +100,14 @@ class LocationTable {
     std::uint32_t b = 0;
     Kind kind = Kind::None;
   };
+  static constexpr std::uint32_t kTokenBit = std::uint32_t{1} << 31;
   Place text_place(std::uint64_t begin, std::uint64_t end) const;
 
   std::vector<Entry> entries_;
   std::string file_;
   std::string text_;
   std::shared_ptr<const LocationResolver> resolver_;
+  std::shared_ptr<const TokenExtents> tokens_;
 };
 
 }  // namespace pyptx::diag

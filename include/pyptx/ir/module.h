@@ -15,71 +15,21 @@
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/diag/loc.h"
+#include "pyptx/ir/debug.h"
 #include "pyptx/ir/operand.h"
+#include "pyptx/ir/source.h"
+#include "pyptx/ir/variable.h"
 #include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
-#include "pyptx/isa/type.h"
 #include "pyptx/support/symbol.h"
 
 namespace pyptx::ir {
-
-using support::Symbol;
-
-struct Register {
-  Symbol name{};
-  isa::Type type{};         // what the author said; signedness matters to build, not to ptxas
-  isa::Type declared{};     // what .reg says: pooled registers are declared by width (.b32, .f32)
-  bool pooled = false;      // part of `.reg .type prefix<count>;`: name is prefix + number
-  std::uint8_t vector = 0;  // 2, 4: .reg .v2 .v4
-};
-
-/// A run of numbered registers declared at once: .reg .b32 %r<12>;
-struct RegisterPool {
-  Symbol prefix{};
-  isa::Type declared{};
-  std::uint32_t count = 0;
-  std::uint8_t vector = 0;  // 2, 4: .reg .v2 .v4
-  /// Declared by a statement of the body (StatementKind::Pool), so that it may belong to a nested
-  /// block; otherwise declared at the top of the function.
-  bool placed = false;
-};
-
-enum class Space : std::uint8_t { Register, Const, Global, Local, Param, Shared };
-enum class Linkage : std::uint8_t { None, Extern, Visible, Weak, Common };
-
-/// What a kernel parameter says about the pointer it holds: .ptr .global .align 16
-struct PointerAttribute {
-  std::optional<Space> space;  // nullopt: generic
-  std::uint32_t align = 0;     // 0: not stated
-};
-
-/// A variable or parameter: .shared .align 128 .b8 tile[4096];
-struct Variable {
-  Symbol name{};
-  Space space = Space::Global;
-  Linkage linkage = Linkage::None;
-  isa::Type type{};
-  std::uint32_t align = 0;  // 0: the type's own
-  std::uint8_t vector = 0;  // 2, 4: .v2 .v4
-  /// Elements; nullopt for a scalar, 0 for `name[]`.
-  std::optional<std::uint64_t> count;
-  /// Element values as written, printed as they are; empty: none.
-  std::vector<std::int64_t> initializer;
-  diag::Loc loc{};
-  /// The extents of an array of two or more dimensions, whose product is `count`; else empty.
-  std::vector<std::uint64_t> dimensions;
-  std::optional<PointerAttribute> pointer;  // parameters only
-
-  /// Bytes it occupies (0 for `name[]`).
-  std::uint64_t size() const;
-  std::uint32_t alignment() const;
-};
 
 /// A directive between a function's parameters and its body: .maxntid 384, 1, 1
 struct Directive {
   Symbol name{};  // without the dot
   std::vector<std::int64_t> values;
-  Symbol text{};  // of .pragma: what is between the quotes
+  Symbol text{};  // of .pragma and .language: what is between the quotes
 };
 
 struct Instruction {
@@ -95,23 +45,40 @@ struct Instruction {
 };
 
 enum class StatementKind : std::uint8_t {
-  Instruction,  // index into instructions
-  Label,        // LabelId
-  Variable,     // index into variables
-  Registers,    // index into registers: a named register declared here
-  Comment,      // Symbol: text after //
-  Raw,          // Symbol: text printed as it is, judged by nobody (ptx.raw)
-  Pragma,       // Symbol: text between the quotes
-  BlockOpen,    // {
-  BlockClose,   // }
-  Pool,         // index into pools: a pool declared here
-  Verbatim,     // Symbol: a directive the IR does not model (.loc, .section, ...), printed as it is
+  Instruction,    // index into instructions
+  Label,          // LabelId
+  Variable,       // index into variables
+  Registers,      // index into registers: a named register declared here
+  Comment,        // Symbol: text after //
+  BlockComment,   // Symbol: text between /* and */
+  LineMarker,     // Symbol: a line of the preprocessor, # 12 "file"
+  Raw,            // Symbol: text printed as it is, judged by nobody (ptx.raw)
+  Pragma,         // Symbol: text between the quotes
+  BlockOpen,      // {
+  BlockClose,     // }
+  Pool,           // index into pools: a pool declared here
+  Line,           // index into lines: .loc, .loc_intermediate
+  BranchTargets,  // index into branch_targets; the label before it names it
+  CallTargets,    // index into call_targets; the label before it names it
+  CallPrototype,  // index into prototypes; the label before it names it
+  Error,          // what could not be read; it owns its tokens
 };
 
 struct Statement {
   StatementKind kind{};
   std::uint32_t index = 0;
   diag::Loc loc{};  // of raw text; an instruction has its own
+  /// Names that share a declaration (.reg .b32 a, b;) have a statement each; the ranges of all but
+  /// the last end with the comma. Of a comment: its index among the comments of the text.
+  TokenRange tokens{};
+  Mark mark{};
+};
+
+/// `L: .callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;`
+struct CallPrototype {
+  std::vector<Variable> returns;
+  std::vector<Variable> parameters;
+  std::vector<Directive> directives;
 };
 
 class Function {
@@ -129,8 +96,19 @@ class Function {
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;  // pool; see Instruction::first_operand and Operand::index
   std::vector<Statement> body;
+  std::vector<SourceLine> lines;
+  std::vector<std::vector<LabelId>> branch_targets;
+  std::vector<std::vector<Symbol>> call_targets;
+  std::vector<CallPrototype> prototypes;
+  Attributes attributes;
   bool is_declaration = false;
   diag::Loc loc{};
+  /// From the linkage to the `;` of a declaration or to the `{` of the body, which it includes.
+  TokenRange head;
+  /// The `}` of the body; empty where it is missing.
+  TokenRange tail;
+  bool edited = false;       // something in it has changed since it was read
+  bool head_edited = false;  // and that is the prototype or a directive
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {
     return {operands.data() + instruction.first_operand, instruction.operand_count};
@@ -145,6 +123,9 @@ class Function {
   /// A register of a pool: `prefix` + the pool's next number.
   RegisterId add_pooled(support::SymbolTable& symbols, std::string_view prefix, isa::Type type,
                         isa::Type declared);
+  /// The register of this name, if the function has one already.
+  std::optional<RegisterId> find_register(const support::SymbolTable& symbols,
+                                          std::string_view register_name) const;
   /// A register with a name of its own, declared at the current end of the body.
   RegisterId add_named(Symbol register_name, isa::Type type);
   LabelId add_label(Symbol label_name);
@@ -155,18 +136,33 @@ class Function {
 };
 
 enum class ItemKind : std::uint8_t {
-  Header,    // .version, .target, .address_size
-  Variable,  // index into variables
-  Function,  // index into functions
-  Comment,   // Symbol: text after //
-  Pragma,    // Symbol: text between the quotes
-  Verbatim,  // Symbol: a directive the IR does not model (.file, .section, .alias, ...)
+  Header,               // .version, .target, .address_size
+  Variable,             // index into variables
+  Function,             // index into functions
+  Comment,              // Symbol: text after //
+  BlockComment,         // Symbol: text between /* and */
+  LineMarker,           // Symbol: a line of the preprocessor, # 12 "file"
+  Pragma,               // Symbol: text between the quotes
+  File,                 // index into files
+  Section,              // index into sections
+  IntermediateSources,  // index into intermediate_sources
+  Alias,                // index into aliases
+  Error,                // what could not be read; it owns its tokens
 };
 
-/// A part of a module at its place in the text.
+/// A part of a module at its place in the text. For the tokens see Statement.
 struct Item {
   ItemKind kind{};
   std::uint32_t index = 0;
+  TokenRange tokens{};
+  Mark mark{};
+};
+
+/// .alias name, aliasee;
+struct Alias {
+  Symbol name{};
+  Symbol aliasee{};
+  diag::Loc loc{};
 };
 
 class Module {
@@ -178,6 +174,10 @@ class Module {
   support::SymbolTable symbols;
   std::vector<Variable> variables;
   std::vector<std::unique_ptr<Function>> functions;
+  std::vector<SourceFile> files;
+  std::vector<Section> sections;
+  std::vector<IntermediateSources> intermediate_sources;
+  std::vector<Alias> aliases;
   diag::LocationTable locations;
   /// The order of the parts as written. What it does not name comes where it always does: the
   /// header first, then variables, then functions. An authoring layer may leave it empty.
@@ -186,6 +186,8 @@ class Module {
   /// The entry with this name; the only entry when `entry` is empty; else null.
   const Function* entry(std::string_view entry_name = {}) const;
   std::string_view text(Symbol symbol) const { return symbols.text(symbol); }
+  /// The name of a register: "%r12".
+  std::string name(const Register& reg) const;
 };
 
 /// Judges an instruction as it is inserted. `verify` implements it; `build` only knows this.

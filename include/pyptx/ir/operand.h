@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "pyptx/isa/ids.h"
+#include "pyptx/isa/id.h"
 #include "pyptx/support/symbol.h"
 
 namespace pyptx::ir {
@@ -17,20 +17,35 @@ enum class LabelId : std::uint32_t {};
 
 enum class OperandKind : std::uint8_t {
   None,
-  Register,       // index: RegisterId; component: 1..4 for .x .y .z .w, 0 for none
+  Register,       // index: RegisterId; component: 1..4 for .x .y .z .w, 0 for none, kVideoSelector
   NotRegister,    // !p
   Special,        // index: isa::SpecialRegister; component as above
   Integer,        // value
   Float32,        // value: bits, printed 0fXXXXXXXX
   Float64,        // value: bits, printed 0dXXXXXXXXXXXXXXXX
-  Symbol,         // index: support::Symbol; value: byte offset (sym+off)
+  Symbol,         // index: support::Symbol; value: byte offset (sym+off); component: see below
   Label,          // index: LabelId
-  Address,        // children: base, then what follows a comma; value: byte offset
+  Address,        // children: base, then what follows a comma; value: byte offset; component
   Vector,         // children: {a, b, ...}
   Parenthesized,  // children: (a, b, ...)
   Pipe,           // children: a|b
   Sink,           // _
+  // A register with a minus before it, as in vmad: index and component as for Register.
+  NegatedRegister,
 };
+
+/// Register and NegatedRegister: a video selector follows (r.b0, r.h1, r.b7610); `value` holds its
+/// characters after the dot, the first in the lowest byte.
+inline constexpr std::uint8_t kVideoSelector = 5;
+/// Address, a bit: [a].unified.
+inline constexpr std::uint8_t kUnified = 1;
+/// Address and Symbol, a bit: an offset of zero was written, [a+0]. It means what [a] means, but
+/// without optimisation (-O0) ptxas makes other machine code of it.
+inline constexpr std::uint8_t kZeroOffset = 0x80;
+/// Symbol: what it names where it stands, since names are scoped: this plus the Space of a
+/// variable, or kFunctionComponent. 0 where nobody has looked (authored code).
+inline constexpr std::uint8_t kSpaceComponent = 1;
+inline constexpr std::uint8_t kFunctionComponent = 16;
 
 struct Operand {
   OperandKind kind = OperandKind::None;
@@ -44,6 +59,9 @@ struct Operand {
   }
   static Operand not_reg(RegisterId id) {
     return {OperandKind::NotRegister, 0, 0, static_cast<std::uint32_t>(id), 0};
+  }
+  static Operand negated_reg(RegisterId id) {
+    return {OperandKind::NegatedRegister, 0, 0, static_cast<std::uint32_t>(id), 0};
   }
   /// component: 0 none, 1 .x, 2 .y, 3 .z
   static Operand special(isa::SpecialRegister id, std::uint8_t component) {
@@ -65,6 +83,10 @@ struct Operand {
   static Operand sink() { return {OperandKind::Sink, 0, 0, 0, 0}; }
 
   RegisterId register_id() const { return static_cast<RegisterId>(index); }
+  bool is_register() const {
+    return kind == OperandKind::Register || kind == OperandKind::NotRegister ||
+           kind == OperandKind::NegatedRegister;
+  }
   bool is_composite() const {
     return kind == OperandKind::Address || kind == OperandKind::Vector ||
            kind == OperandKind::Parenthesized || kind == OperandKind::Pipe;

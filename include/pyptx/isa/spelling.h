@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "pyptx/diag/diagnostic.h"
-#include "pyptx/isa/ids.h"  // generated: Opcode, Modifier, Type, Slot, Sem, SpecialRegister
+#include "pyptx/isa/id.h"
 #include "pyptx/isa/target.h"
 
 namespace pyptx::isa {
@@ -36,7 +36,9 @@ enum class Accept : std::uint16_t {
   Special = 1U << 9,  // special register
   Sink = 1U << 10,    // _
   Parenthesized = 1U << 11,
-  Pipe = 1U << 12,  // p|q
+  Pipe = 1U << 12,      // p|q
+  Negated = 1U << 13,   // -r
+  Selector = 1U << 14,  // r.b0, r.h1, r.b7610
 };
 constexpr Accept operator|(Accept a, Accept b) {
   return static_cast<Accept>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
@@ -51,25 +53,56 @@ enum class Role : std::uint8_t { Source, Destination, Both };
 /// Instruction-Type Size": ld, st and cvt take wider registers).
 enum class Width : std::uint8_t { Exact, AtLeast };
 
+/// Which registers of the right size may hold the operand.
+enum class Registers : std::uint8_t {
+  Usual,  // the manual's type checking rules, and .f16x2 for a 32-bit integer or a predicate
+  Fixed,  // the same without .f16x2: the type is the operand's own, no word of the instruction
+  Plain,  // declared .bN only
+  Exact,  // declared with the operand's type only
+  Any,    // whatever they were declared as
+};
+
 /// What one operand of a form must be, once the modifiers are known.
 struct OperandSpec {
-  std::string_view name;  // the manual's: "d", "a", "cache-policy"
+  std::string_view name;  // the manual's: "d", "a", "cache-policy", "d|p"
   Accept accept = Accept::Nothing;
   Role role = Role::Source;
   Width width = Width::Exact;
-  Type type = Type::None;    // of the register or literal; of the elements of a vector
-  std::uint16_t vector = 0;  // elements of a vector operand; 0: not a vector
-  std::uint16_t coordinates =
-      0;                    // Address only: elements of the {..} after the tensor map, 0: none
-  Slot space = Slot::None;  // Address only: the slot that names the state space
-  /// Address only: the state space itself, from that slot or fixed by the form; None: generic.
-  Modifier state_space = Modifier::None;
+  Registers registers = Registers::Usual;
   bool optional = false;
+  bool unified = false;        // [a].unified is taken
+  bool narrow = false;         // a 32-bit register may be a global or generic address
+  bool power_of_two = false;   // which an integer literal must be
+  bool padded = false;         // a longer vector is taken, its tail ignored
+  bool bare = false;           // a register or literal may stand for the whole vector
+  bool indexed = false;        // the vector's first element is an index: an integer
+  bool strict = false;         // a vector takes neither _ nor special registers
+  Type type = Type::None;      // of the register or literal; of the elements of a vector
+  std::array<Type, 3> also{};  // further types that will do
+  std::uint16_t vector = 0;    // elements of a vector operand; 0: not a vector
+  Slot space{};                // Address only: the slot that names the state space
+  /// Address only: the state space itself, from that slot or fixed by the form; None: generic.
+  Modifier state_space{};
   std::int64_t minimum = INT64_MIN;  // of an integer literal
   std::int64_t maximum = INT64_MAX;
   std::int64_t multiple = 1;  // which an integer literal must be a multiple of
   /// When not empty, the only integer literals admitted (4, 8 or 16 bytes).
   std::span<const std::int64_t> literals;
+  /// Selector only: the characters after the dot as little-endian numbers.
+  std::span<const std::int64_t> selectors;
+  /// What giving the operand needs beyond the form, and what .unified on it needs.
+  std::optional<Availability> needs;
+  std::optional<Availability> unified_needs;
+  /// [base, part, ...] and d|p: each part, the first included. Empty for [base] alone.
+  std::vector<OperandSpec> parts;
+};
+
+/// Where execution goes on when the instruction is not guarded.
+enum class Flow : std::uint8_t {
+  Next,
+  Jump,  // to a label: bra, brx
+  End,   // nowhere in this function: ret, exit, trap
+  Call,  // to another function and back
 };
 
 /// One row of the table.
@@ -77,7 +110,10 @@ struct Form {
   std::string_view opcode;
   std::string_view syntax;  // the manual's syntax line
   std::string_view manual;  // anchor
-  Sem sem = Sem::None;      // the emulator's semantics
+  Sem sem{};                // the emulator's semantics
+  std::string_view reason;  // why it has none
+  std::string_view beyond;  // why ptxas takes what the manual lacks; empty: the manual has it
+  Flow flow = Flow::Next;
   std::uint16_t id = 0;
 };
 
@@ -92,12 +128,14 @@ struct Candidate {
   std::vector<std::pair<Slot, Modifier>> slots;
   /// False when the modifiers are legal but not in the manual's order (a lint).
   bool in_manual_order = true;
+  /// What the manual says against this spelling although it assembles (lints).
+  std::vector<std::string_view> against_manual;
 
   Modifier slot(Slot name) const {
     for (const auto& [slot, modifier] : slots) {
       if (slot == name) return modifier;
     }
-    return Modifier::None;
+    return {};
   }
 };
 
@@ -105,23 +143,32 @@ class Spelling {
  public:
   Opcode opcode{};
   std::vector<Modifier> modifiers;
-  std::string text;                   // "ld.global.f32"
+  std::string text;                   // "ld.global.f32", as written
   std::vector<Candidate> candidates;  // at least one
+  /// A modifier stands there twice and counts once, as in add.sat.sat.s32 (a lint).
+  bool is_doubled = false;
 };
+
+/// How much to say about a spelling that is not legal: its verdict (kind, focus and message), or
+/// also the nearest legal spellings, whose search costs a thousand times as much.
+enum class Detail : std::uint8_t { Verdict, Full };
 
 /// The spelling of `opcode` with `modifiers` (without dots: "global", "shared::cta", "f32").
 /// Interned: equal spellings give the same pointer, valid for the life of the process. Thread-safe.
 /// Fails with UnknownOpcode, UnknownModifier, IllegalSpelling or CombinationRule, focused on the
-/// opcode or modifier at fault, with the nearest legal spellings as fix-its.
+/// opcode or modifier at fault, with at most three nearest legal spellings as fix-its.
 diag::Result<const Spelling*> spell(std::string_view opcode,
-                                    std::span<const std::string_view> modifiers);
+                                    std::span<const std::string_view> modifiers,
+                                    Detail detail = Detail::Full);
 /// The same for text such as "ld.global.f32".
-diag::Result<const Spelling*> spell(std::string_view text);
+diag::Result<const Spelling*> spell(std::string_view text, Detail detail = Detail::Full);
+/// The spelling that somebody spelled before with just this text; null: not yet, or not legal. A
+/// look-up without lock or allocation.
+const Spelling* find_spelling(std::string_view text);
 
 std::string_view text(Opcode opcode);
 std::string_view text(Modifier modifier);
 std::optional<Opcode> find_opcode(std::string_view text);
 std::optional<Modifier> find_modifier(std::string_view text);
-std::span<const Form> all_forms();
 
 }  // namespace pyptx::isa

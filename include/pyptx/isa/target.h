@@ -21,6 +21,8 @@ struct Version {
   std::string text() const;
 };
 
+inline constexpr Version kNoLastVersion{255, 255};
+
 /// A target architecture: sm_90, sm_90a (architecture-specific), sm_100f (family-specific).
 struct Target {
   std::uint16_t sm = 0;
@@ -35,10 +37,11 @@ struct Target {
 };
 
 /// One way for a target to qualify. Plain: sm >= this. 'a': exactly this target with suffix a.
-/// 'f': this family, by targets with suffix f or a.
+/// 'f': this family, by targets with suffix f or a. `last`: no later target; 0: no end.
 struct TargetRule {
   std::uint16_t sm = 0;
   char suffix = 0;
+  std::uint16_t last = 0;
   bool admits(Target target) const;
 };
 
@@ -46,6 +49,7 @@ struct TargetRule {
 struct Availability {
   Version version{1, 0};
   std::span<const TargetRule> targets;
+  Version last = kNoLastVersion;  // of those that still have it
   bool admits(Target target) const;
   /// "sm_90 or later", "sm_90a", "sm_100a or sm_110a", ...
   std::string targets_text() const;

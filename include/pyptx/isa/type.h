@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "pyptx/isa/ids.h"
+#include "pyptx/isa/id.h"
 #include "pyptx/isa/target.h"
 
 namespace pyptx::isa {
@@ -33,6 +33,9 @@ struct SpecialRegisterInfo {
   std::string_view name;  // "%tid"
   Type type = Type::None;
   bool is_vector = false;  // has .x .y .z components
+  /// The sizes in bytes by which it may be read, one bit each: 2, 4, 8.
+  std::uint8_t sizes = 0;
+  bool has_size(unsigned bits) const { return (sizes & (bits / 8)) != 0; }
 };
 const SpecialRegisterInfo& info(SpecialRegister reg);
 Availability needs(SpecialRegister reg);

@@ -2,18 +2,18 @@
 //
 // Text -> IR. A recursive-descent parser for whole PTX modules. It decides structure and resolves
 // names; whether an instruction's operands fit is the judge's business, and candidates stay 0 when
-// no judge is given. Nothing is dropped: what the IR has no place for is kept verbatim where it is
-// a directive without meaning for the code (.loc, .file, .section), and is an error elsewhere.
+// no judge is given. Nothing is dropped: every part remembers the tokens it was read from, and what
+// cannot be read is an error that owns its tokens (document.h prints them all).
 // PTX ISA, chapters 4 (Syntax), 5 (State Spaces, Types, and Variables) and 11 (Directives).
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/ir/module.h"
+#include "pyptx/isa/spelling.h"
 #include "pyptx/syntax/token.h"
 
 namespace pyptx::syntax {
@@ -23,19 +23,8 @@ struct ParseOptions {
   ir::Judge* judge = nullptr;
   /// Reading stops when this many problems have been found.
   std::size_t max_diagnostics = 20;
-};
-
-/// Which tokens the parts of a function were read from; statements parallel to Function::body.
-struct FunctionTokens {
-  TokenRange whole;
-  std::vector<TokenRange> statements;
-};
-
-/// The tokens of a text beside the module read from it.
-struct TokenMap {
-  TokenBuffer buffer;
-  std::vector<TokenRange> items;          // parallel to Module::items
-  std::vector<FunctionTokens> functions;  // parallel to Module::functions
+  /// How much to say about illegal spellings; a judge of batches asks for the verdict only.
+  isa::Detail detail = isa::Detail::Full;
 };
 
 struct ParseOutcome {
@@ -43,7 +32,8 @@ struct ParseOutcome {
   std::shared_ptr<ir::Module> module;
   /// In the order of the text. Their locations are in module->locations.
   diag::Diagnostics diagnostics;
-  TokenMap tokens;
+  /// The tokens that the parts of the module name; shared with module->locations.
+  std::shared_ptr<const TokenBuffer> tokens;
 
   bool ok() const { return diagnostics.empty(); }
 };

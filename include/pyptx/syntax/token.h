@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pyptx/ir/source.h"
+
 namespace pyptx::syntax {
 
 enum class TokenKind : std::uint8_t {
@@ -22,6 +24,7 @@ enum class TokenKind : std::uint8_t {
   Float32,     // 0f3F800000
   Float64,     // 0d3FF0000000000000
   String,      // "..."
+  RawText,     // the lines between .source_begin and .source_end
   Semicolon,
   Comma,
   Colon,
@@ -77,11 +80,7 @@ struct TokenBuffer {
   std::vector<Comment> comments;  // ascending
 };
 
-/// A range of tokens [first, last) that a statement, function or item was read from.
-struct TokenRange {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-};
+using ir::TokenRange;
 
 /// "';'", "an identifier", ... for messages.
 std::string_view describe(TokenKind kind);

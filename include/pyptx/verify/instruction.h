@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/ir/module.h"
@@ -34,7 +35,11 @@ class InstructionJudge final : public ir::Judge {
 
  private:
   bool is_available(const ir::Module& module, const isa::Availability& needs) const;
-  void raise_required(const ir::Module& module, const isa::Candidate& candidate);
+  /// The first requirement of the candidate, or of the operands given, that the module lacks.
+  const isa::Availability* lacking(const ir::Module& module, const isa::Candidate& candidate,
+                                   std::span<const isa::Availability* const> asked) const;
+  void raise_required(const ir::Module& module, const isa::Candidate& candidate,
+                      std::span<const isa::Availability* const> asked);
   diag::Status judge_specials(const ir::Module& module, const ir::Function& function,
                               const ir::Instruction& instruction);
 

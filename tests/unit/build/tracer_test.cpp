@@ -35,6 +35,14 @@ TEST_F(TracerTest, ARefusedInstructionIsTakenBackWhole) {
   EXPECT_EQ(tracer.function().instructions.size(), 1U);
 }
 
+TEST_F(TracerTest, ASymbolThatNothingDeclaresIsRefusedAtTheEnd) {
+  tracer.emit("mov.u64", {tracer.reg(Type::U64), tracer.symbol("tabel")});
+  const auto finished = tracer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().kind, diag::Kind::UnknownSymbol);
+  EXPECT_EQ(finished.error().focus.index, 1U);
+}
+
 TEST_F(TracerTest, RegistersOfAnotherTracerAreRefusedAlsoInsideVectors) {
   Tracer first(kernel(), &judge_);
   Tracer second(kernel(), &judge_);

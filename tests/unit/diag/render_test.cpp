@@ -32,7 +32,7 @@ TEST(Render, ShowsCodePlaceCaretNotesHelpAndManual) {
             "  | \t    ^^^\n"
             "  note: modifiers follow the opcode\n"
             "  help: nearest legal spelling: add.f32\n"
-            "  see: PTX ISA, floating-point-instructions-add\n");
+            "  see: PTX ISA, Floating Point Instructions: add (floating-point-instructions-add)\n");
 }
 
 TEST(Render, AnEmptyRangeAtTheEndStillHasACaret) {
@@ -44,17 +44,6 @@ TEST(Render, AnEmptyRangeAtTheEndStillHasACaret) {
 TEST(Render, WithoutAPlaceOnlyTheMessageRemains) {
   const Diagnostic diagnostic(Kind::UnknownTarget, {"sm_1"});
   EXPECT_EQ(render(diagnostic, nullptr), "error[PTX0301]: unknown target 'sm_1'\n");
-}
-
-TEST(Render, JsonCarriesTheSameFactsAndQuotesThem) {
-  LocationTable table = table_with("a\"b\n");
-  const Diagnostic diagnostic =
-      Diagnostic(Kind::UnknownOpcode, {"a\"b"}).at(table.text(0, 3)).fix("abs", "nearest");
-  EXPECT_EQ(to_json(diagnostic, &table),
-            "{\"code\":\"PTX0201\",\"severity\":\"error\",\"message\":\"unknown instruction "
-            "'a\\\"b'\",\"file\":\"a.ptx\",\"line\":1,\"column\":1,\"end_column\":4,\"notes\":[],"
-            "\"fixits\":[{\"replacement\":\"abs\",\"reason\":\"nearest\"}],\"manual\":\"\"}");
-  EXPECT_EQ(json_quote(std::string("\x01\n", 2)), "\"\\u0001\\n\"");
 }
 
 class FixedResolver : public LocationResolver {
@@ -78,6 +67,136 @@ TEST(Render, AHostLanguageResolvesItsOwnPlaces) {
   const Diagnostic diagnostic =
       Diagnostic(Kind::UnknownOpcode, {"x"}).at(table.external(7, 6), {Focus::Part::Operand, 3});
   EXPECT_NE(render(diagnostic, &table).find("  --> k.py:7:9\n"), std::string::npos);
+}
+
+TEST(Render, LabelsAreDashedUnderTheirOwnLine) {
+  LocationTable table = table_with(".reg .b32 x;\n\n\n.reg .f32 x;\n");
+  const Diagnostic diagnostic = Diagnostic(Kind::DuplicateName, {"x"})
+                                    .at(table.text(25, 26))
+                                    .label(table.text(10, 11), "first declared here");
+  EXPECT_EQ(render(diagnostic, &table),
+            "error[PTX0104]: 'x' is already declared in this scope\n"
+            "  --> a.ptx:4:11\n"
+            "  |\n"
+            "1 | .reg .b32 x;\n"
+            "  |           - first declared here\n"
+            "...\n"
+            "4 | .reg .f32 x;\n"
+            "  |           ^\n");
+}
+
+TEST(Render, ALabelOnTheSameLineSharesIt) {
+  LocationTable table = table_with(".reg .b32 x, x;\n");
+  const Diagnostic diagnostic = Diagnostic(Kind::DuplicateName, {"x"})
+                                    .at(table.text(13, 14))
+                                    .label(table.text(10, 11), "first declared here");
+  EXPECT_EQ(render(diagnostic, &table),
+            "error[PTX0104]: 'x' is already declared in this scope\n"
+            "  --> a.ptx:1:14\n"
+            "  |\n"
+            "1 | .reg .b32 x, x;\n"
+            "  |              ^\n"
+            "  |           - first declared here\n");
+}
+
+TEST(Render, APlaceOverSeveralLinesShowsTheFirstAndTheLast) {
+  LocationTable table = table_with("add\n  .s32\n  .x a,\n  b;\nret;\n");
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"add"}).at(table.text(0, 23));
+  EXPECT_EQ(render(diagnostic, &table),
+            "error[PTX0201]: unknown instruction 'add'\n"
+            "  --> a.ptx:1:1\n"
+            "  |\n"
+            "1 | add\n"
+            "  | ^^^\n"
+            "...\n"
+            "4 |   b;\n"
+            "  |   ^^\n");
+}
+
+TEST(Render, LinesEndAtCrLfAndLoneCr) {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    LocationTable table = table_with("a" + end + "bad" + end + "c" + end);
+    const auto at = static_cast<std::uint32_t>(1 + end.size());
+    const Diagnostic diagnostic =
+        Diagnostic(Kind::UnknownOpcode, {"bad"}).at(table.text(at, at + 3));
+    EXPECT_EQ(render(diagnostic, &table),
+              "error[PTX0201]: unknown instruction 'bad'\n"
+              "  --> a.ptx:2:1\n"
+              "  |\n"
+              "2 | bad\n"
+              "  | ^^^\n");
+    // A range that takes in the line end, or begins there, is still of that line.
+    for (std::uint32_t byte = at + 3; byte < at + 3 + end.size(); ++byte) {
+      const auto place = table.resolve(table.text(byte, byte + 1));
+      ASSERT_TRUE(place);
+      EXPECT_EQ(place->line, 2U);
+      EXPECT_EQ(place->end_line, 2U);
+      EXPECT_EQ(place->source_line, "bad");
+    }
+  }
+}
+
+TEST(Render, BytesThatDoNotPrintAreEscapedAndKeepTheCaretInPlace) {
+  LocationTable table = table_with("a\x01 \xFF bad \xC3\xA9 x\n");
+  const Diagnostic diagnostic =
+      Diagnostic(Kind::UnknownOpcode, {"b\x1b[2Jd"}).at(table.text(5, 8)).note("caf\xC3\xA9");
+  EXPECT_EQ(render(diagnostic, &table),
+            "error[PTX0201]: unknown instruction 'b\\x1b[2Jd'\n"
+            "  --> a.ptx:1:6\n"
+            "  |\n"
+            "1 | a\\x01 \\xff bad \xC3\xA9 x\n"
+            "  |            ^^^\n"
+            "  note: caf\xC3\xA9\n");
+}
+
+TEST(Render, ALongLineIsCutAroundTheCaret) {
+  LocationTable table = table_with(std::string(500, 'a') + "BAD" + std::string(500, 'z'));
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"BAD"}).at(table.text(500, 503));
+  EXPECT_EQ(render(diagnostic, &table, {.color = false, .line_columns = 30}),
+            "error[PTX0201]: unknown instruction 'BAD'\n"
+            "  --> a.ptx:1:501\n"
+            "  |\n"
+            "1 | ...aaaaaaaaaaBADzzzzzzzzzzzzzzzzz...\n"
+            "  |              ^^^\n");
+}
+
+TEST(Render, ALabelInAnotherFileNamesIt) {
+  Place here{"a.ptx", 1, 1, 1, 2, "x", {}};
+  Place there{"b.ptx", 7, 1, 7, 2, "y", {}};
+  Diagnostic diagnostic(Kind::DuplicateName, {"x"});
+  diagnostic.place = here;
+  diagnostic.labels.push_back({"first declared here", Loc::None, there});
+  EXPECT_NE(render(diagnostic, nullptr)
+                .find("1 | x\n  | ^\n  ::: b.ptx:7\n  |\n7 | y\n  | - first declared here\n"),
+            std::string::npos);
+}
+
+TEST(Render, SaysWhatIsNeededAgainstWhatIsThere) {
+  Diagnostic diagnostic(Kind::TargetTooLow, {"x", "sm_100a", "sm_90"});
+  diagnostic.needed = {"8.6", "sm_100a"};
+  diagnostic.present = {"8.0", "sm_90"};
+  EXPECT_NE(render(diagnostic, nullptr)
+                .find("  needs: PTX ISA 8.6 and sm_100a; the module has PTX ISA 8.0 and sm_90\n"),
+            std::string::npos);
+}
+
+TEST(Render, ColoursOnlyWhenAsked) {
+  LocationTable table = table_with("bad\n");
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"bad"}).at(table.text(0, 3));
+  EXPECT_EQ(render(diagnostic, &table).find('\x1b'), std::string::npos);
+  const std::string colored = render(diagnostic, &table, {.color = true});
+  EXPECT_NE(colored.find("\x1b[1;31merror[PTX0201]\x1b[0m"), std::string::npos);
+  EXPECT_NE(colored.find("\x1b[1;31m^^^\x1b[0m"), std::string::npos);
+}
+
+TEST(Kinds, ManualAnchorsAreReadable) {
+  EXPECT_EQ(manual_title("data-movement-and-conversion-instructions-cp-async-bulk"),
+            "Data Movement and Conversion Instructions: cp.async.bulk");
+  EXPECT_EQ(manual_title("data-movement-and-conversion-instructions-mov-2"),
+            "Data Movement and Conversion Instructions: mov");
+  EXPECT_EQ(manual_title("performance-tuning-directives-maxntid"),
+            "Performance Tuning Directives: .maxntid");
+  EXPECT_EQ(manual_title("predicated-execution"), "Predicated Execution");
 }
 
 TEST(Kinds, CodesAreUniqueAndFindTheirKind) {

@@ -60,6 +60,7 @@ class RealCompilerTest : public AssembleTest, public testing::WithParamInterface
   void SetUp() override {
     AssembleTest::SetUp();
     if (const auto found = find_compiler(GetParam()); !found) {
+      EXPECT_EQ(found.error().code(), "PTX0601");
       GTEST_SKIP() << found.error().notes.at(0);
     }
   }

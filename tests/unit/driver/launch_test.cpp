@@ -233,6 +233,7 @@ TEST_F(LaunchTest, RefusesBadTensors) {
   EXPECT_EQ(refusal(launch(*launcher, {0x1000, 0x2000})), "'kernel' takes 3 tensors, got 2");
   EXPECT_EQ(refusal(launch(*launcher, {0x1000, 0, 0x3000})),
             "tensor 1 of 'kernel' must have an address, got null");
+  EXPECT_EQ(launch(*launcher, {0x1000, 0, 0x3000}).error().code(), "PTX0708");
   EXPECT_TRUE(launch(*launcher, {0x1000, 0x2000, 0}).ok()) << "an empty tensor may be null";
 }
 

@@ -41,6 +41,7 @@ TEST_F(LibraryTest, LoadsOneContentOnce) {
 TEST_F(LibraryTest, SaysWhatIsMissing) {
   const auto kernel = load_kernel("content a", "absent");
   ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code(), "PTX0711");
   EXPECT_EQ(kernel.error().message(), "the cubin has no kernel 'absent'");
   cuda().failures["cuLibraryLoadData"] = cuda::kNoBinaryForGpu;
   const auto library = load_kernel("content for another device", "kernel");

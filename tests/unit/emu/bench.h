@@ -30,11 +30,11 @@ inline std::string entry(const std::string& body, const std::string& shared = {}
 
 class Bench {
  public:
-  explicit Bench(const std::string& text) {
+  explicit Bench(const std::string& text, std::string_view file = "test.ptx") {
     verify::InstructionJudge judge;
     syntax::ParseOptions options;
     options.judge = &judge;
-    auto module = syntax::parse(text, "test.ptx", options);
+    auto module = syntax::parse(text, file, options);
     if (!module) {
       problem_ = diag::render(module.error(), nullptr);
       return;

@@ -15,9 +15,9 @@ TEST(Function, PooledRegistersCountPerPrefix) {
   const RegisterId a = function.add_pooled(module.symbols, "%r", isa::Type::U32, isa::Type::B32);
   const RegisterId f = function.add_pooled(module.symbols, "%f", isa::Type::F32, isa::Type::F32);
   const RegisterId b = function.add_pooled(module.symbols, "%r", isa::Type::S32, isa::Type::B32);
-  EXPECT_EQ(module.text(function.at(a).name), "%r0");
-  EXPECT_EQ(module.text(function.at(b).name), "%r1");
-  EXPECT_EQ(module.text(function.at(f).name), "%f0");
+  EXPECT_EQ(module.name(function.at(a)), "%r0");
+  EXPECT_EQ(module.name(function.at(b)), "%r1");
+  EXPECT_EQ(module.name(function.at(f)), "%f0");
   EXPECT_EQ(function.at(b).type, isa::Type::S32);
   ASSERT_EQ(function.pools.size(), 2U);
   EXPECT_EQ(function.pools[0].count, 2U);

@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
+#include "pyptx/isa/ids.h"
 #include "pyptx/isa/type.h"
 #include "suggest.h"
 
@@ -85,7 +87,7 @@ TEST(Spelling, ResolvesDerivedOperands) {
   EXPECT_EQ(mma.operands[0].role, Role::Both);
   const Candidate& tma =
       legal("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group").candidates[0];
-  EXPECT_EQ(tma.operands[0].coordinates, 3);
+  EXPECT_EQ(tma.operands[0].parts[1].vector, 3);
   EXPECT_EQ(tma.operands[1].state_space, Modifier::SharedCta);
 }
 
@@ -143,8 +145,55 @@ TEST(Spelling, AMissingRoundingIsOffered) {
   EXPECT_THAT(refused("mbarrier.try_wait.parity.b32").manual, HasSubstr("try-wait"));
 }
 
-TEST(Spelling, AModifierTwiceIsRefused) {
-  EXPECT_EQ(refused("bra.uni.uni").kind, diag::Kind::IllegalSpelling);
+TEST(Spelling, AFewWordsMayStandTwice) {
+  EXPECT_TRUE(legal("bra.uni.uni").is_doubled);
+  EXPECT_TRUE(legal("add.sat.sat.s32").is_doubled);
+  EXPECT_FALSE(legal("add.sat.s32").is_doubled);
+  EXPECT_EQ(legal("add.sat.sat.s32").text, "add.sat.sat.s32");
+  EXPECT_EQ(refused("ld.global.global.f32").kind, diag::Kind::IllegalSpelling);
+  EXPECT_EQ(refused("add.ftz.ftz.f32").kind, diag::Kind::IllegalSpelling);
+}
+
+TEST(Spelling, AVerdictComesWithoutTheSearchForOthers) {
+  for (const std::string_view bad : {"ld.global.f99", "ld.global", "sub.sat.u32", "lod.f32"}) {
+    const auto brief = spell(bad, Detail::Verdict);
+    const auto full = spell(bad, Detail::Full);
+    ASSERT_FALSE(brief.ok());
+    ASSERT_FALSE(full.ok());
+    EXPECT_EQ(brief.error().kind, full.error().kind);
+    EXPECT_EQ(brief.error().message(), full.error().message());
+    EXPECT_EQ(brief.error().focus.index, full.error().focus.index);
+    EXPECT_TRUE(brief.error().fixits.empty());
+    EXPECT_FALSE(full.error().fixits.empty()) << bad;
+  }
+}
+
+TEST(Spelling, OnlyWhatWasSpelledIsFound) {
+  EXPECT_EQ(find_spelling("ld.weak.global.v2.f64.cg"), nullptr);
+  const Spelling& made = legal("ld.weak.global.v2.f64.cg");
+  EXPECT_EQ(find_spelling("ld.weak.global.v2.f64.cg"), &made);
+  EXPECT_FALSE(spell("ld.weak.global.v3.f64").ok());
+  EXPECT_EQ(find_spelling("ld.weak.global.v3.f64"), nullptr);
+}
+
+TEST(Spelling, ManyAreKept) {
+  const std::string_view orders[] = {"global", "v4", "f32", "weak", "cg"};
+  std::vector<std::string_view> words(std::begin(orders), std::end(orders));
+  std::ranges::sort(words);
+  std::vector<const Spelling*> made;
+  do {
+    made.push_back(*spell("ld", words));
+  } while (std::ranges::next_permutation(words).found);
+  EXPECT_EQ(made.size(), 120U);
+  for (const Spelling* spelling : made) EXPECT_EQ(find_spelling(spelling->text), spelling);
+}
+
+TEST(Spelling, HostileWordsCostLittle) {
+  std::string many = "cvt";
+  for (int i = 0; i < 2000; ++i) many += ".f32";
+  EXPECT_EQ(refused(many).kind, diag::Kind::IllegalSpelling);
+  EXPECT_EQ(refused("ld." + std::string(100000, 'x')).kind, diag::Kind::UnknownModifier);
+  EXPECT_EQ(refused(std::string(100000, 'x')).kind, diag::Kind::UnknownOpcode);
 }
 
 TEST(Spelling, EditDistance) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "pyptx/isa/ids.h"
 #include "pyptx/isa/type.h"
 
 namespace pyptx::isa {

@@ -85,7 +85,7 @@ TEST(Parser, PooledRegistersComeIntoBeingOnUse) {
   EXPECT_EQ(function.registers.size(), 2U);
   const auto operands = function.operands_of(function.instructions.at(0));
   EXPECT_EQ(operands[1], operands[2]);
-  EXPECT_EQ(module->text(function.at(operands[0].register_id()).name), "%huge2147483646");
+  EXPECT_EQ(module->name(function.at(operands[0].register_id())), "%huge2147483646");
   EXPECT_TRUE(function.at(operands[0].register_id()).pooled);
 }
 
@@ -112,13 +112,13 @@ TEST(Parser, InnerNamesHideOuterOnesUntilTheBlockEnds) {
   EXPECT_EQ(destination(1), destination(5)) << "met in the block, declared outside it";
 }
 
-TEST(Parser, PoolsBelongToTheTopOrToTheirPlace) {
+TEST(Parser, PoolsBelongToTheirPlace) {
   const auto module = with_body("{ .reg .b32 %t<2>; mov.u32 %t0, 0; }");
   const ir::Function& function = *module->functions.at(0);
   ASSERT_EQ(function.pools.size(), 5U);
-  EXPECT_FALSE(function.pools[0].placed);
-  EXPECT_TRUE(function.pools[4].placed);
-  EXPECT_EQ(function.body.at(1).kind, StatementKind::Pool);
+  for (const ir::RegisterPool& pool : function.pools) EXPECT_TRUE(pool.placed);
+  EXPECT_EQ(function.body.at(4).kind, StatementKind::BlockOpen);
+  EXPECT_EQ(function.body.at(5).kind, StatementKind::Pool);
 }
 
 TEST(Parser, LabelsAreScopedAndMayComeLater) {
@@ -156,16 +156,14 @@ TEST(Parser, StatementsKnowTheirTokens) {
   const ParseOutcome outcome = parse_all(samples::kReduce);
   ASSERT_TRUE(outcome.ok());
   const ir::Function& function = *outcome.module->functions.at(0);
-  const FunctionTokens& tokens = outcome.tokens.functions.at(0);
-  ASSERT_EQ(tokens.statements.size(), function.body.size());
-  ASSERT_EQ(outcome.tokens.items.size(), outcome.module->items.size());
-  const auto& buffer = outcome.tokens.buffer.tokens;
-  for (std::size_t i = 0; i < function.body.size(); ++i) {
-    const TokenRange range = tokens.statements[i];
-    ASSERT_LT(range.first, range.last);
-    const bool ends = buffer[range.last - 1].kind == TokenKind::Semicolon;
-    EXPECT_TRUE(ends || function.body[i].kind != StatementKind::Instruction) << i;
+  const auto& buffer = outcome.tokens->tokens;
+  for (const ir::Statement& statement : function.body) {
+    ASSERT_FALSE(statement.tokens.empty());
+    if (statement.kind != StatementKind::Instruction) continue;
+    EXPECT_EQ(buffer[statement.tokens.last - 1].kind, TokenKind::Semicolon);
   }
+  for (const ir::Item& item : outcome.module->items) EXPECT_FALSE(item.tokens.empty());
+  EXPECT_EQ(buffer[function.head.last - 1].kind, TokenKind::BraceOpen);
 }
 
 TEST(Parser, HeaderVariations) {
@@ -193,7 +191,11 @@ TEST(Parser, UnsizedArraysTakeTheSizeOfTheirInitializer) {
                              ".global .b16 b[][2] = {{1, 0}, {2, 3}};\n");
   EXPECT_EQ(module->variables.at(0).count, 3U);
   EXPECT_EQ(module->variables.at(1).count, 4U);
-  EXPECT_THAT(module->variables.at(1).initializer, testing::ElementsAre(1, 0, 2, 3));
+  std::vector<std::int64_t> values;
+  for (const ir::InitialValue& value : module->variables.at(1).initializer) {
+    if (!value.is_brace()) values.push_back(value.value);
+  }
+  EXPECT_THAT(values, testing::ElementsAre(1, 0, 2, 3));
 }
 
 TEST(Parser, DebugDirectivesAreKept) {
@@ -209,9 +211,9 @@ $L: ret; }
 )");
   const std::string text = print(*module);
   for (const std::string_view kept :
-       {".file 1 \"a.cu\", 12, 34\n", ".section .debug_str\n{\ninfo: .b8 1,2, -3\n.b32 info+4\n}\n",
-        ".alias f, g;\n", "\t.loc 1 2 3\n\tret;\n",
-        "\t.loc 1 2 3, function_name info+4, inlined_at 1 9 9\n$L:\n"}) {
+       {".file 1 \"a.cu\", 12, 34\n",
+        ".section .debug_str\n{\ninfo:\n.b8 1, 2, -3\n.b32 info+4\n}\n", ".alias f, g;\n",
+        "\t.loc 1 2 3\n\tret;\n", "\t.loc 1 2 3, function_name info+4, inlined_at 1 9 9\n$L:\n"}) {
     EXPECT_NE(text.find(kept), std::string::npos) << kept << "\n" << text;
   }
 }

@@ -75,6 +75,13 @@ TEST_F(PrinterTest, CompositeOperands) {
   EXPECT_EQ(operand(function->composite(OperandKind::Address, base, 16)), "[%r0+16, {%r0, %r1}]");
   EXPECT_EQ(operand(function->composite(OperandKind::Address, {base, 1}, -8)), "[%r0+-8]");
   EXPECT_EQ(operand(function->composite(OperandKind::Address, symbol, 4)), "[tile+12]");
+
+  Operand marked = function->composite(OperandKind::Address, {base, 1});
+  EXPECT_EQ(operand(marked), "[%r0]");
+  marked.component = ir::kUnified | ir::kZeroOffset;
+  EXPECT_EQ(operand(marked), "[%r0+0].unified");
+  marked.value = 4;
+  EXPECT_EQ(operand(marked), "[%r0+4].unified");
 }
 
 TEST_F(PrinterTest, AuthoredModuleWithoutItems) {

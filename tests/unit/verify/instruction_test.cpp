@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "allocations.h"
+#include "pyptx/isa/ids.h"
 
 namespace pyptx::verify {
 namespace {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The `pyptx` command as a function of its words and streams, so that the program, the Python
+// console script and the tests run the same thing.
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+namespace pyptx::cli {
+
+struct Streams {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  bool is_terminal = false;  // of `out`: colour unless told otherwise
+};
+
+/// Runs `pyptx <words>`. Returns the exit status: 0 all is well, 1 the input has errors (or, with
+/// `fmt --check`, is not in canonical form), 2 the command itself was wrong or a file unreadable.
+int run(std::span<const std::string> words, Streams streams);
+
+}  // namespace pyptx::cli

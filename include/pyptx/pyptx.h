@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The front door for C++: pyptx::parse, verify, print and format. Every layer has its own headers
+// beside this one.
+#pragma once
+
+#include "pyptx/text/text.h"
+
+namespace pyptx {
+
+using syntax::Document;
+using syntax::print;
+using text::check;
+using text::Checked;
+using text::CheckOptions;
+using text::format;
+using text::parse;
+using text::verify;
+
+}  // namespace pyptx

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX text: read it, verify it, write it in canonical form; syntax::print writes it back unchanged.
+// This layer joins `syntax` and `verify`, which do not know each other; it decides nothing itself.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/syntax/document.h"
+
+namespace pyptx::text {
+
+/// Reads `text` to its end; syntax errors are in the document's diagnostics, and no byte is lost.
+/// `file` is the name that diagnostics show.
+syntax::Document parse(std::string_view text, std::string_view file = "<ptx>");
+
+struct CheckOptions {
+  /// Also what assembles but is not by the manual.
+  bool lint = false;
+  /// Findings after which reading stops; 0: none.
+  std::size_t max_diagnostics = 100;
+};
+
+struct Checked {
+  syntax::Document document;
+  /// Everything found, in the order of the text; their places are in the module's locations.
+  diag::Diagnostics diagnostics;
+
+  /// No errors; warnings and lints may be there.
+  bool ok() const;
+};
+
+/// Reads and verifies: syntax, names, instructions, targets and versions, declarations, calls,
+/// labels.
+Checked check(std::string_view text, std::string_view file = "<ptx>",
+              const CheckOptions& options = {});
+
+/// Verifies a module that is already there (traced, edited or read).
+diag::Diagnostics verify(const ir::Module& module, const CheckOptions& options = {});
+
+/// The canonical text, from the tree alone.
+std::string format(const syntax::Document& document);
+
+}  // namespace pyptx::text

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`pyptx.verify`: everything that is wrong with a text, a module or a kernel, as a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyptx import _core
+
+if TYPE_CHECKING:
+    from pyptx.kernel import Kernel
+
+
+def verify(
+    what: str | _core.Module | Kernel,
+    *,
+    file: str = "<ptx>",
+    lint: bool = False,
+    max_diagnostics: int = 100,
+    **kwargs: Any,
+) -> list[_core.Diagnostic]:
+    """Return what is wrong with PTX text, a module or a kernel, in the order of the text.
+
+    Nothing is raised for findings: syntax errors are in the list too. `lint` adds what assembles
+    but is not by the manual. The dimensions and template parameters of a kernel go into `kwargs`,
+    as for `Kernel.ptx`. `max_diagnostics=0` sets no limit.
+    """
+    if isinstance(what, str):
+        if kwargs:
+            raise TypeError(f"verify() of a text takes no argument {next(iter(kwargs))!r}")
+        return _core.verify_text(what, file, lint, max_diagnostics)
+    if isinstance(what, _core.Module):
+        if kwargs:
+            raise TypeError(f"verify() of a module takes no argument {next(iter(kwargs))!r}")
+        return _core.verify_module(what, lint, max_diagnostics)
+    from pyptx._errors import Error
+    from pyptx.kernel import Kernel
+
+    if not isinstance(what, Kernel):
+        raise TypeError(f"verify() takes PTX text, a Module or a Kernel, not {type(what).__name__}")
+    try:
+        module = what.module(**kwargs)
+    except Error as error:  # what tracing refused is a finding like any other
+        return error.diagnostics
+    return _core.verify_module(module, lint, max_diagnostics)

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses the subcommand. Each one lives in a file of its own.
+#include "pyptx/cli/command.h"
+
+#include <array>
+#include <ostream>
+#include <string_view>
+
+#include "subcommands.h"
+
+namespace pyptx::cli {
+namespace {
+
+using Subcommand = int (*)(std::span<const std::string>, Streams&);
+
+struct Entry {
+  std::string_view name;
+  std::string_view summary;
+  Subcommand run;
+};
+
+constexpr std::array kSubcommands{
+    Entry{"check", "verify PTX files and show what is wrong, with the place and the remedy", check},
+    Entry{"fmt", "print PTX files in canonical form", fmt},
+    Entry{"explain", "tell what a diagnostic code means", explain},
+    Entry{"isa", "tell what the instruction table knows of an instruction", isa},
+};
+
+void help(std::ostream& out) {
+  out << "usage: pyptx <command> [options]\n\n";
+  for (const Entry& entry : kSubcommands) {
+    out << "  " << entry.name << std::string(10 - entry.name.size(), ' ') << entry.summary << '\n';
+  }
+  out << "\n'pyptx <command> --help' tells the options of one.\n";
+}
+
+}  // namespace
+
+int usage_error(Streams& streams, std::string_view command, std::string_view problem) {
+  streams.err << "pyptx " << command << ": " << problem << "; see 'pyptx " << command
+              << " --help'\n";
+  return kUsageError;
+}
+
+int run(std::span<const std::string> words, Streams streams) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+    help(words.empty() ? streams.err : streams.out);
+    return words.empty() ? kUsageError : kSuccess;
+  }
+  if (words[0] == "--version") {
+    streams.out << "pyptx " PYPTX_VERSION "\n";
+    return kSuccess;
+  }
+  for (const Entry& entry : kSubcommands) {
+    if (entry.name == words[0]) return entry.run(words.subspan(1), streams);
+  }
+  streams.err << "pyptx: unknown command '" << words[0] << "'; see 'pyptx --help'\n";
+  return kUsageError;
+}
+
+}  // namespace pyptx::cli

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `_core.Module`, parsing, verifying, and the `pyptx` command.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+#include "module_object.h"
+#include "pyptx/cli/command.h"
+#include "pyptx/syntax/printer.h"
+#include "pyptx/text/text.h"
+
+namespace pyptx::python {
+namespace {
+
+using VersionPair = std::pair<unsigned, unsigned>;
+
+diag::Diagnostics resolved_all(diag::Diagnostics found, const diag::LocationTable& table) {
+  for (diag::Diagnostic& diagnostic : found) diagnostic = resolved(std::move(diagnostic), &table);
+  return found;
+}
+
+ModuleObject parse(const std::string& text, const std::string& file) {
+  syntax::Document document = text::parse(text, file);
+  if (!document.diagnostics().empty()) {
+    raise(document.diagnostics(), &document.module().locations);
+  }
+  return ModuleObject(std::move(document));
+}
+
+diag::Diagnostics verify_text(const std::string& text, const std::string& file, bool lint,
+                              std::size_t max_diagnostics) {
+  text::Checked checked = text::check(text, file, {lint, max_diagnostics});
+  return resolved_all(std::move(checked.diagnostics), checked.document.module().locations);
+}
+
+diag::Diagnostics verify_module(const ModuleObject& object, bool lint,
+                                std::size_t max_diagnostics) {
+  return resolved_all(text::verify(*object.module, {lint, max_diagnostics}),
+                      object.module->locations);
+}
+
+std::string print(const ModuleObject& object) {
+  return object.document ? syntax::print(*object.document) : syntax::print(*object.module);
+}
+
+std::optional<std::string> entry_name(const ModuleObject& object) {
+  const ir::Function* entry = object.module->entry();
+  if (entry == nullptr) return std::nullopt;
+  return std::string(object.module->text(entry->name));
+}
+
+std::size_t instruction_count(const ModuleObject& object) {
+  std::size_t count = 0;
+  for (const auto& function : object.module->functions) count += function->instructions.size();
+  return count;
+}
+
+int command(const std::vector<std::string>& words) {
+  const int status = cli::run(words, {std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0});
+  std::cout.flush();
+  return status;
+}
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<ModuleObject>(m, "Module", "A PTX module.")
+      .def_prop_ro("text", &print, "The text: as it was read, or canonical when traced.")
+      .def(
+          "format", [](const ModuleObject& o) { return syntax::print(*o.module); },
+          "The canonical text, from the tree alone.")
+      .def_prop_ro("target", [](const ModuleObject& o) { return o.module->target.text(); })
+      .def_prop_ro("version",
+                   [](const ModuleObject& o) {
+                     return VersionPair{o.module->version.major, o.module->version.minor};
+                   })
+      .def_prop_ro("entry", &entry_name)
+      .def_prop_ro("instruction_count", &instruction_count);
+  m.def("parse", &parse, "text"_a, "file"_a = "<ptx>");
+  m.def("verify_text", &verify_text, "text"_a, "file"_a, "lint"_a, "max_diagnostics"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("verify_module", &verify_module, "module"_a, "lint"_a, "max_diagnostics"_a);
+  m.def("command", &command, "words"_a, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace pyptx::python

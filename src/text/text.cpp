@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/text/text.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "pyptx/syntax/printer.h"
+#include "pyptx/verify/instruction.h"
+#include "pyptx/verify/lint.h"
+#include "pyptx/verify/module.h"
+
+namespace pyptx::text {
+namespace {
+
+using diag::Diagnostic;
+using diag::Diagnostics;
+
+std::size_t limit(const CheckOptions& options) {
+  return options.max_diagnostics == 0 ? std::numeric_limits<std::size_t>::max()
+                                      : options.max_diagnostics;
+}
+
+bool is_error(const Diagnostic& diagnostic) {
+  return diagnostic.severity() == diag::Severity::Error;
+}
+
+/// Codes below PTX0200 are about the text itself: what follows from a module that could not be read
+/// as a whole would be guesswork.
+bool is_unreadable(const Diagnostic& diagnostic) { return diagnostic.code() < "PTX0200"; }
+
+/// What is found beyond single instructions.
+void add_whole_module(const ir::Module& module, const CheckOptions& options, Diagnostics& found) {
+  verify::ModuleOptions rules;
+  rules.max_diagnostics = limit(options);
+  for (Diagnostic& one : verify::verify_module(module, rules)) found.push_back(std::move(one));
+  if (!options.lint) return;
+  for (Diagnostic& one : verify::lint(module)) found.push_back(std::move(one));
+}
+
+void sort_by_place(const diag::LocationTable& locations, Diagnostics& found) {
+  std::ranges::stable_sort(found, {}, [&](const Diagnostic& diagnostic) {
+    const auto range = locations.range(diagnostic.loc, diagnostic.focus);
+    return range ? range->begin : 0;
+  });
+}
+
+void cut(const CheckOptions& options, Diagnostics& found) {
+  if (found.size() > limit(options)) {
+    found.erase(found.begin() + static_cast<std::ptrdiff_t>(limit(options)), found.end());
+  }
+}
+
+}  // namespace
+
+bool Checked::ok() const { return std::ranges::none_of(diagnostics, is_error); }
+
+syntax::Document parse(std::string_view text, std::string_view file) {
+  return syntax::Document::read(text, file);
+}
+
+Checked check(std::string_view text, std::string_view file, const CheckOptions& options) {
+  verify::InstructionJudge judge;
+  syntax::ParseOptions reading;
+  reading.judge = &judge;
+  reading.max_diagnostics = limit(options);
+  Checked checked{syntax::Document::read(text, file, reading), {}};
+  checked.diagnostics = checked.document.diagnostics();
+  if (std::ranges::none_of(checked.diagnostics, is_unreadable)) {
+    add_whole_module(checked.document.module(), options, checked.diagnostics);
+    sort_by_place(checked.document.module().locations, checked.diagnostics);
+    cut(options, checked.diagnostics);
+  }
+  return checked;
+}
+
+Diagnostics verify(const ir::Module& module, const CheckOptions& options) {
+  Diagnostics found;
+  verify::InstructionJudge judge;
+  for (const auto& function : module.functions) {
+    for (ir::Instruction instruction : function->instructions) {
+      auto status = judge.judge(module, *function, instruction);
+      if (!status) found.push_back(std::move(status.error()));
+    }
+  }
+  add_whole_module(module, options, found);
+  cut(options, found);
+  return found;
+}
+
+std::string format(const syntax::Document& document) { return syntax::print(document.module()); }
+
+}  // namespace pyptx::text

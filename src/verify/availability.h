@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words for what a module's version or target does not have.
+#pragma once
+
+#include <string>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/ir/module.h"
+#include "pyptx/isa/target.h"
+
+namespace pyptx::verify {
+
+/// TargetTooLow, VersionTooHigh or VersionTooLow for `what`, with what is needed and present.
+diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& needs,
+                             const std::string& what);
+
+}  // namespace pyptx::verify

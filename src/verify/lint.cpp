@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// By-the-manual findings. All facts are the table's: order, rules written with ~>, `beyond` forms
+// and repeatable words (isa/README.md).
+#include "pyptx/verify/lint.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "operand.h"
+#include "pyptx/isa/spelling.h"
+
+namespace pyptx::verify {
+namespace {
+
+using isa::Candidate;
+
+std::size_t complaints(const Candidate& candidate) {
+  return candidate.against_manual.size() + (candidate.in_manual_order ? 0 : 1);
+}
+
+bool is_available(const ir::Module& module, const isa::Availability& needs) {
+  return needs.admits(module.target) && needs.version <= module.version &&
+         module.version <= needs.last;
+}
+
+bool suits(const ir::Module& module, const ir::Function& function, const Candidate& candidate,
+           std::span<const ir::Operand> operands) {
+  const auto available = [&](const isa::Availability& needs) {
+    return is_available(module, needs);
+  };
+  Asked asked;
+  return fit({module, function, &asked}, candidate.operands, operands).ok() &&
+         std::ranges::all_of(candidate.needs, available) &&
+         std::ranges::all_of(asked.all(), [&](const auto* needs) { return available(*needs); });
+}
+
+/// The form that the manual has least against: the judge's own choice, or another that fits too.
+const Candidate& best(const ir::Module& module, const ir::Function& function,
+                      const ir::Instruction& instruction) {
+  const Candidate* chosen = &instruction.form();
+  if (complaints(*chosen) == 0) return *chosen;
+  const auto operands = function.operands_of(instruction);
+  for (const Candidate& other : instruction.spelling->candidates) {
+    if (complaints(other) >= complaints(*chosen)) continue;
+    if (suits(module, function, other, operands)) chosen = &other;
+  }
+  return *chosen;
+}
+
+/// The manual's spelling of a candidate: its slots in the order of the syntax line.
+std::string manual_spelling(const isa::Spelling& spelling, const Candidate& candidate) {
+  std::string text(isa::text(spelling.opcode));
+  for (const auto& [slot, modifier] : candidate.slots) {
+    if (modifier != isa::Modifier{}) text.append(".").append(isa::text(modifier));
+  }
+  return text;
+}
+
+/// The first operand whose address is in a register too narrow for it. Addresses stand in the order
+/// of the form's.
+std::optional<std::size_t> narrow_address(const Scope& scope, const ir::Instruction& instruction) {
+  const auto operands = scope.function.operands_of(instruction);
+  std::size_t at = 0;
+  for (const isa::OperandSpec& spec : instruction.form().operands) {
+    if (!isa::has(spec.accept, isa::Accept::Address)) continue;
+    while (at < operands.size() && operands[at].kind != ir::OperandKind::Address) ++at;
+    if (at == operands.size()) break;
+    const auto parts = scope.function.children(operands[at]);
+    if (!parts.empty() && is_narrow_address(scope, spec, parts[0])) return at;
+    ++at;
+  }
+  return std::nullopt;
+}
+
+/// The first word that stands twice.
+std::string_view doubled_word(std::string_view text) {
+  for (std::size_t begin = text.find('.'); begin != std::string_view::npos;) {
+    const std::size_t end = text.find('.', begin + 1);
+    const std::string_view word = text.substr(begin, end - begin);
+    for (std::size_t next = end; next != std::string_view::npos;) {
+      const std::size_t after = text.find('.', next + 1);
+      if (text.substr(next, after - next) == word) return word;
+      next = after;
+    }
+    begin = end;
+  }
+  return {};
+}
+
+}  // namespace
+
+void lint(const ir::Module& module, const ir::Function& function,
+          const ir::Instruction& instruction, diag::Diagnostics& findings) {
+  const isa::Spelling& spelling = *instruction.spelling;
+  const Candidate& candidate = best(module, function, instruction);
+  const auto narrow = narrow_address({module, function}, instruction);
+  if (complaints(candidate) == 0 && !spelling.is_doubled && !narrow) return;
+  const auto add = [&](diag::Diagnostic finding) {
+    finding.loc = instruction.loc;
+    finding.manual = candidate.form->manual;
+    findings.push_back(std::move(finding));
+  };
+  const auto rewrite = [&](diag::Diagnostic finding) {
+    diag::FixIt fix{manual_spelling(spelling, candidate), "the manual's spelling"};
+    fix.is_certain = true;
+    finding.fixits.push_back(std::move(fix));
+    return finding;
+  };
+  if (spelling.is_doubled) {
+    add(rewrite(
+        {diag::Kind::DoubledModifier, {std::string(doubled_word(spelling.text)), spelling.text}}));
+  }
+  if (!candidate.in_manual_order) {
+    add(rewrite({diag::Kind::NotManualOrder, {spelling.text}}));
+  }
+  if (narrow) {
+    diag::Diagnostic finding(
+        diag::Kind::NotByManual,
+        {spelling.text, "an address there has " + std::to_string(module.address_size) + " bits"});
+    finding.focus = {diag::Focus::Part::Operand, static_cast<std::uint16_t>(*narrow)};
+    add(std::move(finding));
+  }
+  for (const std::string_view reason : candidate.against_manual) {
+    add({diag::Kind::NotByManual, {spelling.text, std::string(reason)}});
+  }
+}
+
+diag::Diagnostics lint(const ir::Module& module) {
+  diag::Diagnostics findings;
+  for (const auto& function : module.functions) {
+    for (const ir::Instruction& instruction : function->instructions) {
+      lint(module, *function, instruction, findings);
+    }
+  }
+  return findings;
+}
+
+}  // namespace pyptx::verify

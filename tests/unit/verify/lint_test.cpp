@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/verify/lint.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <memory>
+
+#include "pyptx/verify/instruction.h"
+
+namespace pyptx::verify {
+namespace {
+
+using diag::Kind;
+using ir::Operand;
+using isa::Type;
+
+class LintTest : public ::testing::Test {
+ protected:
+  LintTest() {
+    module_.target = {90, 'a'};
+    module_.version = {9, 4};
+    module_.functions.push_back(std::make_unique<ir::Function>());
+    function_ = module_.functions.back().get();
+  }
+  Operand reg(Type type) {
+    const auto name = "%x" + std::to_string(function_->registers.size());
+    return Operand::reg(function_->add_named(module_.symbols.intern(name), type));
+  }
+  Operand address() {
+    return function_->composite(ir::OperandKind::Address, std::array{reg(Type::U64)});
+  }
+  diag::Diagnostics lint(std::string_view spelling, std::initializer_list<Operand> operands) {
+    auto found = isa::spell(spelling);
+    EXPECT_TRUE(found.ok()) << spelling;
+    auto& instruction =
+        function_->append(*found, std::span(operands.begin(), operands.size()), diag::Loc::None);
+    InstructionJudge judge;
+    EXPECT_TRUE(judge.judge(module_, *function_, instruction).ok()) << spelling;
+    diag::Diagnostics findings;
+    verify::lint(module_, *function_, instruction, findings);
+    return findings;
+  }
+
+  ir::Module module_;
+  ir::Function* function_ = nullptr;
+};
+
+TEST_F(LintTest, TheManualsOwnSpellingIsClean) {
+  EXPECT_TRUE(lint("ld.global.f32", {reg(Type::F32), address()}).empty());
+  EXPECT_TRUE(lint("add.sat.s32", {reg(Type::S32), reg(Type::S32), reg(Type::S32)}).empty());
+}
+
+TEST_F(LintTest, AnotherOrderIsFoundAndMended) {
+  const auto findings = lint("ld.f32.global", {reg(Type::F32), address()});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, Kind::NotManualOrder);
+  EXPECT_EQ(findings[0].severity(), diag::Severity::Lint);
+  ASSERT_EQ(findings[0].fixits.size(), 1U);
+  EXPECT_EQ(findings[0].fixits[0].replacement, "ld.global.f32");
+  EXPECT_TRUE(findings[0].fixits[0].is_certain);
+}
+
+TEST_F(LintTest, ADoubledWordIsFoundAndMended) {
+  const Operand a = reg(Type::S32);
+  const auto findings = lint("add.sat.sat.s32", {a, a, a});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, Kind::DoubledModifier);
+  EXPECT_EQ(findings[0].message(), "'.sat' stands twice in 'add.sat.sat.s32' and counts once");
+  EXPECT_EQ(findings[0].fixits[0].replacement, "add.sat.s32");
+}
+
+TEST_F(LintTest, ANarrowAddressIsFound) {
+  const Operand shared = function_->composite(ir::OperandKind::Address, std::array{reg(Type::U32)});
+  const Operand narrow = function_->composite(ir::OperandKind::Address, std::array{reg(Type::U16)});
+  EXPECT_TRUE(lint("ld.shared.u32", {reg(Type::U32), shared}).empty());
+  const auto findings = lint("ld.global.u32", {reg(Type::U32), narrow});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, Kind::NotByManual);
+  EXPECT_EQ(findings[0].focus.index, 1);
+}
+
+TEST_F(LintTest, TheManualsOwnRulesAreFound) {
+  const auto findings = lint("wgmma.fence.sync", {});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, Kind::NotByManual);
+  EXPECT_TRUE(lint("wgmma.fence.sync.aligned", {}).empty());
+}
+
+TEST_F(LintTest, AModuleIsLintedWhole) {
+  const Operand a = reg(Type::S32);
+  lint("add.s32", {a, a, a});
+  lint("add.s32.sat", {a, a, a});
+  lint("add.sat.sat.s32", {a, a, a});
+  EXPECT_EQ(verify::lint(module_).size(), 2U);
+}
+
+}  // namespace
+}  // namespace pyptx::verify
