@@ -9,19 +9,12 @@
 
 #include "parse_context.h"
 #include "parse_module.h"
+#include "pyptx/diag/order.h"
 #include "pyptx/syntax/lexer.h"
 #include "token_extents.h"
 
 namespace pyptx::syntax {
 namespace {
-
-// The lexer reads the whole text before the parser begins, so their reports are merged.
-void sort_by_place(diag::Diagnostics& diagnostics, const diag::LocationTable& locations) {
-  std::ranges::stable_sort(diagnostics, {}, [&](const diag::Diagnostic& diagnostic) {
-    const auto range = locations.range(diagnostic.loc);
-    return range ? range->begin : 0;
-  });
-}
 
 // An open comment or string swallows the braces behind it; that these are missing is no news.
 void drop_consequences(diag::Diagnostics& diagnostics, const diag::Diagnostics& lexical) {
@@ -52,7 +45,8 @@ ParseOutcome parse_all(std::string_view text, std::string_view file, const Parse
 
   drop_consequences(outcome.diagnostics, lexical);
   outcome.diagnostics.insert(outcome.diagnostics.begin(), lexical.begin(), lexical.end());
-  sort_by_place(outcome.diagnostics, module.locations);
+  // The lexer reads the whole text before the parser begins: their reports are merged.
+  diag::sort_by_place(outcome.diagnostics, module.locations);
   if (outcome.diagnostics.size() > options.max_diagnostics) {
     outcome.diagnostics.resize(options.max_diagnostics);
   }

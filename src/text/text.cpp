@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "pyptx/diag/order.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/verify/instruction.h"
 #include "pyptx/verify/lint.h"
@@ -38,13 +39,6 @@ void add_whole_module(const ir::Module& module, const CheckOptions& options, Dia
   for (Diagnostic& one : verify::lint(module)) found.push_back(std::move(one));
 }
 
-void sort_by_place(const diag::LocationTable& locations, Diagnostics& found) {
-  std::ranges::stable_sort(found, {}, [&](const Diagnostic& diagnostic) {
-    const auto range = locations.range(diagnostic.loc, diagnostic.focus);
-    return range ? range->begin : 0;
-  });
-}
-
 void cut(const CheckOptions& options, Diagnostics& found) {
   if (found.size() > limit(options)) {
     found.erase(found.begin() + static_cast<std::ptrdiff_t>(limit(options)), found.end());
@@ -68,7 +62,7 @@ Checked check(std::string_view text, std::string_view file, const CheckOptions& 
   checked.diagnostics = checked.document.diagnostics();
   if (std::ranges::none_of(checked.diagnostics, is_unreadable)) {
     add_whole_module(checked.document.module(), options, checked.diagnostics);
-    sort_by_place(checked.document.module().locations, checked.diagnostics);
+    diag::sort_by_place(checked.diagnostics, checked.document.module().locations);
     cut(options, checked.diagnostics);
   }
   return checked;

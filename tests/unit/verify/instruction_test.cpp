@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "allocations.h"
+#include "one_function.h"
 #include "pyptx/isa/ids.h"
 
 namespace pyptx::verify {
@@ -15,19 +16,8 @@ using isa::Type;
 using ::testing::HasSubstr;
 
 /// A module with one function, and one-line ways to put an instruction into it.
-class InstructionJudgeTest : public ::testing::Test {
+class InstructionJudgeTest : public OneFunctionTest {
  protected:
-  InstructionJudgeTest() {
-    module_.target = {90, 'a'};
-    module_.version = {9, 4};
-    module_.functions.push_back(std::make_unique<ir::Function>());
-    function_ = module_.functions.back().get();
-  }
-
-  Operand reg(Type type) {
-    const auto name = "%x" + std::to_string(function_->registers.size());
-    return Operand::reg(function_->add_named(module_.symbols.intern(name), type));
-  }
   Operand address(Operand base) {
     return function_->composite(ir::OperandKind::Address, std::array{base});
   }
@@ -65,8 +55,6 @@ class InstructionJudgeTest : public ::testing::Test {
     return status.error();
   }
 
-  ir::Module module_;
-  ir::Function* function_ = nullptr;
   InstructionJudge judge_;
 };
 

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <memory>
 
+#include "one_function.h"
 #include "pyptx/verify/instruction.h"
 
 namespace pyptx::verify {
@@ -15,18 +15,8 @@ using diag::Kind;
 using ir::Operand;
 using isa::Type;
 
-class LintTest : public ::testing::Test {
+class LintTest : public OneFunctionTest {
  protected:
-  LintTest() {
-    module_.target = {90, 'a'};
-    module_.version = {9, 4};
-    module_.functions.push_back(std::make_unique<ir::Function>());
-    function_ = module_.functions.back().get();
-  }
-  Operand reg(Type type) {
-    const auto name = "%x" + std::to_string(function_->registers.size());
-    return Operand::reg(function_->add_named(module_.symbols.intern(name), type));
-  }
   Operand address() {
     return function_->composite(ir::OperandKind::Address, std::array{reg(Type::U64)});
   }
@@ -41,9 +31,6 @@ class LintTest : public ::testing::Test {
     verify::lint(module_, *function_, instruction, findings);
     return findings;
   }
-
-  ir::Module module_;
-  ir::Function* function_ = nullptr;
 };
 
 TEST_F(LintTest, TheManualsOwnSpellingIsClean) {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "one_function.h"
 #include "pyptx/isa/ids.h"
 
 namespace pyptx::verify {
@@ -20,18 +20,10 @@ using isa::Accept;
 using isa::OperandSpec;
 using isa::Type;
 
-class OperandTest : public ::testing::Test {
+class OperandTest : public OneFunctionTest {
  protected:
-  OperandTest() {
-    module_.target = {100, 'a'};
-    module_.version = {9, 4};
-    module_.functions.push_back(std::make_unique<ir::Function>());
-    function_ = module_.functions.back().get();
-  }
-  Operand reg(Type type) {
-    const auto name = "%x" + std::to_string(function_->registers.size());
-    return Operand::reg(function_->add_named(module_.symbols.intern(name), type));
-  }
+  OperandTest() : OneFunctionTest({100, 'a'}) {}
+
   Operand composite(OperandKind kind, std::vector<Operand> parts, std::int64_t offset = 0) {
     return function_->composite(kind, parts, offset);
   }
@@ -49,8 +41,6 @@ class OperandTest : public ::testing::Test {
     return verify::fit({module_, *function_}, specs_, operands);
   }
 
-  ir::Module module_;
-  ir::Function* function_ = nullptr;
   std::vector<OperandSpec> specs_;
 };
 
