@@ -6,13 +6,29 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace pyptx::python {
 namespace nb = nanobind;
 namespace {
+
+/// References that were let go where the interpreter may not be entered: the last owner of a module
+/// can be a thread of XLA, and one that asks for the GIL while the interpreter shuts down is ended
+/// in the middle of a destructor. The next trace drops them. Never destroyed: such a thread may
+/// outlive the library's static objects.
+struct LeftReferences {
+  std::mutex mutex;
+  std::vector<PyCodeObject*> codes;
+
+  static LeftReferences& instance() {
+    static auto* const references = new LeftReferences;
+    return *references;
+  }
+};
 
 /// Set in a position whose call's arguments are the instruction's operands.
 constexpr std::uint32_t kArgumentsMap = 1U << 31;
@@ -45,10 +61,24 @@ const char* part_name(diag::Focus::Part part) {
 
 }  // namespace
 
+PythonLocations::PythonLocations() {
+  std::vector<PyCodeObject*> codes;
+  {
+    LeftReferences& left = LeftReferences::instance();
+    const std::scoped_lock lock(left.mutex);
+    codes.swap(left.codes);
+  }
+  for (PyCodeObject* code : codes) Py_DECREF(code);
+}
+
 PythonLocations::~PythonLocations() {
-  if (!Py_IsInitialized()) return;
-  const nb::gil_scoped_acquire gil;
-  for (const auto& [code, is_authors] : codes_) Py_DECREF(code);
+  if (PyGILState_Check() != 0) {
+    for (const auto& [code, is_authors] : codes_) Py_DECREF(code);
+    return;
+  }
+  LeftReferences& left = LeftReferences::instance();
+  const std::scoped_lock lock(left.mutex);
+  for (const auto& [code, is_authors] : codes_) left.codes.push_back(code);
 }
 
 bool PythonLocations::is_author(PyCodeObject* code) {

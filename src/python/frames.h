@@ -20,7 +20,8 @@ namespace pyptx::python {
 /// Keeps the code objects that a module's locations name, and resolves them.
 class PythonLocations final : public diag::LocationResolver {
  public:
-  PythonLocations() = default;
+  /// Needs the GIL; the destructor does not.
+  PythonLocations();
   PythonLocations(const PythonLocations&) = delete;
   PythonLocations& operator=(const PythonLocations&) = delete;
   ~PythonLocations() override;
