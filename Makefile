@@ -2,11 +2,12 @@
 # make test   set everything up, lint, and run every test
 # make lint   format, layering, static analysis
 # make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
+# make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
 # make bench  ratios against named peers
 # make certify  the instruction table against ptxas, in full (about half an hour on two cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference wheel build tests-cpp tests-python tsan format clean fuzz
+.PHONY: all demo test lint bench certify corpus judges reference wheel build tests-cpp tests-python tsan format clean fuzz bad-input
 
 PYTHON ?= python3
 VENV := .venv
@@ -69,6 +70,14 @@ corpus: judges
 # The pages of docs/isa, anew from the table.
 reference: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --docs docs/isa
+
+# The texts of tests/unit/text/bad_input_test.cpp at full size: what each is refused with, its time
+# and the memory it takes beyond the text itself.
+BAD_INPUT_BYTES ?= 100000000
+bad-input: judges
+	cmake --build $(JUDGES) -j $(JOBS) --target text_test
+	PYPTX_BAD_INPUT_BYTES=$(BAD_INPUT_BYTES) $(JUDGES)/tests/unit/text_test --gtest_brief=1 \
+	  --gtest_filter='*BadInput.IsRefused*'
 
 # Any bytes, for FUZZ_SECONDS altogether: lexer, parser and printers, verifier.
 FUZZ_SECONDS ?= 1800

@@ -4,9 +4,10 @@
     python bench/verify.py [--rounds 5] [--architecture sm_100a]
 
 The files are those of tests/corpus for one architecture, compiled when they are not there yet. Ours
-is `syntax_bench` (one process, one core, best of several passes). The peer is ptxas with
-`-arch=compute_XX`, which parses and checks and generates nothing: its CPU time over the files, one
-after the other, less the time it takes to start (an empty module).
+is `syntax_bench` (one process, one core, best of several passes); its "parse + verify" is the whole
+of what `pyptx.verify` does. The peer is ptxas with `-arch=compute_XX`, which parses and checks and
+generates nothing: its CPU time over the files, one after the other, less the time it takes to start
+(an empty module).
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -12,13 +15,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from certify import cccl, manual  # noqa: E402
-from certify.batch import Machine, module  # noqa: E402
-from certify.compare import Difference, Entry, load_ledger, report  # noqa: E402
-from certify.fit import Fitter  # noqa: E402
+from certify.batch import INDEPENDENT, Machine, module  # noqa: E402
+from certify.compare import Comparison, Difference, Entry, load_ledger, report  # noqa: E402
+from certify.fit import Fitter, names_sampler  # noqa: E402
 from certify.instance import cover, draw, instance, is_named  # noqa: E402
 from certify.legal import Availability, always, spellings  # noqa: E402
 from certify.mutate import Mutator  # noqa: E402
 from certify.product import Product  # noqa: E402
+from certify.ptxas import Ptxas  # noqa: E402
+from certify.suites import SUITES, Session, finish  # noqa: E402
+from certify.tasks import Selection, tasks  # noqa: E402
+from certify.verdict import Verdict  # noqa: E402
 from isagen.model import load, load_instructions  # noqa: E402
 from isagen.table import Table  # noqa: E402
 
@@ -79,6 +86,36 @@ def test_operands_fit(table: Table) -> None:
     assert ("%u8", "[%rd16]", "16") in variants
     assert ("%u8", "[gmem]") in variants
     assert ("%u8", "[%rd16+-16]") in variants
+
+
+def test_a_sampler_is_written_in_its_texture_mode(table: Table) -> None:
+    row = {
+        "manual": "texture-instructions-tex",
+        "sem": "none: made up",
+        "slots": {"geom": "1d 2d"},
+        "operands": {
+            "d": "out reg f32",
+            "a": "reg u64",
+            "b": "reg u64 texmode=independent",
+            "c": "vec|imm s32 n=geom",
+        },
+        "form": [
+            {
+                "syntax": "peek.geom d, [a{, b}, c]",
+                "accept": ["peek.1d %f1, [%rd1, {%r1}]"],
+                "reject": ["PTX0203: peek %f1, [%rd1, {%r1}]"],
+            }
+        ],
+    }
+    load_instructions(table, {"instruction": [row]}, "made_up.toml")
+    form = table.forms[-1]
+    assert names_sampler(form)
+    assert not names_sampler(table.forms[0])
+    unified, independent = Fitter(table, form), Fitter(table, form, INDEPENDENT)
+    assert unified.full({"geom": "1d"}) == ["%f8", "[%ud16, {%s24}]"]
+    assert independent.plain({"geom": "1d"}) == ["%f8", "[%ud16, %ud24, {%s32}]"]
+    variants = {tuple(v) for v in unified.variants({"geom": "2d"})}
+    assert ("%f8", "[%ud16, {1, 1}]") in variants
 
 
 def test_a_cover_uses_every_word(table: Table) -> None:
@@ -144,6 +181,11 @@ def test_a_batch_declares_what_it_names() -> None:
     assert ".func func0" in text
     assert "tex0" not in text
     assert ".b128" not in text
+    lines = ["txq.filter_mode.b32 %r1, [samp0]"]
+    assert "samplerref" not in module(Machine("sm_90a"), lines)[0]
+    text, _ = module(Machine("sm_90a", texmode=INDEPENDENT), lines)
+    assert ".target sm_90a, texmode_independent\n" in text
+    assert ".samplerref samp0;" in text
 
 
 def test_the_ledger_covers_only_what_it_says(tmp_path: Path) -> None:
@@ -156,6 +198,65 @@ def test_the_ledger_covers_only_what_it_says(tmp_path: Path) -> None:
     assert not entry.covers(Difference("frob.u32", machine, "", "error"))
     assert not entry.covers(Difference("a.frob", machine, "PTX0203 no", ""))
     load_ledger(ROOT / "tools/certify/ledger.toml")
+
+
+class Judge:
+    """A stand-in for either judge: refuses the lines it is given, some only in the end."""
+
+    def __init__(self, refused: set[str], late: set[str] | None = None) -> None:
+        self.refused = refused
+        self.late = late or set()
+
+    def judge(self, lines: list[str], _: Machine) -> list[str]:
+        return ["PTX0203 no" if line in self.refused else "" for line in lines]
+
+    def assemble(self, lines: list[str], _: Machine) -> list[str]:
+        return ["late" if line in self.late else "" for line in lines]
+
+
+def comparison(ptxas: Judge, verdict: Judge, ledger: list[Entry]) -> Comparison:
+    return Comparison(cast(Ptxas, ptxas), cast(Verdict, verdict), ledger)
+
+
+def test_code_generation_is_asked_where_only_we_refuse() -> None:
+    judges = comparison(Judge({"a"}, late={"b", "d"}), Judge({"a", "b", "c"}), [])
+    lines = ["a", "b", "c", "d"]
+    assert judges.accepted(lines, Machine("sm_90a")) == [False, False, True, True]
+    figures = judges.run("made up", lines, Machine("sm_90a"))
+    assert (figures.agreed, figures.late) == (3, 1)
+    assert [d.line for d in figures.unknown] == ["c"]
+
+
+def entry(line: str, ours: str = "PTX0203", target: str = "") -> Entry:
+    return Entry(re.compile(line), re.compile(target), ours, "why")
+
+
+def test_an_entry_that_covers_nothing_is_not_used(table: Table) -> None:
+    used, agreed, late = entry("^b"), entry("^a"), entry("^c")
+    judges = comparison(Judge({"a"}, late={"c"}), Judge({"a", "b", "c"}), [used, agreed, late])
+    session = Session(table, table.forms, [], judges, 0, None)
+    session.compare("made up", ["a", "b", "c"], Machine("sm_90a"))
+    assert judges.used == {used}
+    assert finish(session.figures, 3, is_all=False) == 0
+
+
+def test_an_entry_is_for_its_targets_only() -> None:
+    only = entry("^b", target="^sm_[78]")
+    difference = Difference("b", Machine("sm_80"), "PTX0203 no", "")
+    assert only.covers(difference)
+    assert not only.covers(replace(difference, machine=Machine("sm_90a")))
+
+
+def test_tasks_cover_every_form_on_every_machine_once(table: Table) -> None:
+    seen: dict[tuple[str, str], list[str]] = {}
+    for task in tasks(SUITES, Selection(Path("isa"), table.forms, [], 0, None)):
+        for machine in map(str, task.machines or ("all",)):
+            seen.setdefault((task.suite, machine), []).extend(task.forms)
+    everything = sorted(form.where for form in table.forms)
+    for (suite, _), forms in seen.items():
+        if suite not in ("modules", "manual", "cccl"):
+            assert sorted(forms) == everything
+    assert {suite for suite, _ in seen} == set(SUITES)
 
 
 def test_a_report_groups_by_family() -> None:

@@ -21,6 +21,7 @@ from isagen.notation import (  # noqa: E402
     Needs,
     NotationError,
     TargetRule,
+    Term,
     expand_run,
     parse_needs,
     parse_rule,
@@ -202,10 +203,34 @@ def test_operands() -> None:
     assert (video.selectors, video.register_class, video.power_of_two) == (("b0", "h1"), "plain", 1)
     assert video.needs == parse_needs("9.4:107f")
     assert packed("b0") == ord("b") + 256 * ord("0")
+    sized = parse_operand("addr narrow space=space bits=8|64:!space bits=64@:120").widths
+    assert [one.bits for one in sized] == [(8, 64), (64,)]
+    assert sized[0].condition == (Term("space", (), negated=True),)
+    assert sized[1].needs == parse_needs(":120")
+    assert parse_operand("imm u32 range=0..15 cut").cut
+    odd = parse_operand("reg|~fimm b32")
+    assert (odd.kinds, odd.odd_kinds) == (("reg", "fimm"), ("fimm",))
+    assert parse_operand("addr unnamed=space").unnamed == (Term("space"),)
+    assert parse_operand("reg u64 unseen bits=64@:120").unseen
+    assert parse_operand("reg u64 texmode=independent").texmode == "independent"
+    strict = parse_operand("out vec b32 strict=dtype=f16x2 loose typed")
+    assert (strict.strict, strict.loose, strict.typed) == (True, True, True)
+    assert strict.strict_when == (Term("dtype", ("f16x2",)),)
+    expanded = parse_operand("vec b32 n=4 strict=kind=sp@:100 also=pred@:75..89|120")
+    assert expanded.strict
+    assert expanded.strict_when[0].slot == "kind"
+    assert (expanded.also, len(expanded.also_needs.targets)) == ("pred", 2)
+    assert parse_operand("reg|vec b32 uncounted").uncounted
+    assert parse_operand("vec|imm b16 n=2 multiple=max(vec,2) last=0..1").last == 1
     for bad in (
         "out", "reg u32 s32", "reg u32 range=5", "reg u32 size=4", "sel u32", "reg u32 sel=b0",
         "reg u32 n=2+", "reg b8|b16|b32|b64|b128", f"reg u32 n={'(1+' * 20}1{')' * 20}",
         "reg map(type)", "reg wide(type,2)", "reg u32 if==3",
+        "reg u32 cut", "reg u32 unnamed=space", "~ u32", "reg u32 bits=64", "addr bits=24",
+        "addr bits=", "addr bits=64@x", "reg u64 texmode=other", "vec b32 strict==",
+        "reg u32 nonzero",
+        "vec b32 strict=8.0:90", "vec b32 strict=x@90", "vec b32 also=pred", "reg b32 uncounted",
+        "vec b32 n=2 uncounted", "reg b32 last=0..1", "vec b32 n=2 last=1..2",
     ):  # fmt: skip
         with pytest.raises(NotationError):
             parse_operand(bad)

@@ -17,6 +17,14 @@ constexpr auto kInfos = std::to_array<KindInfo>({
 #undef PYPTX_DIAGNOSTIC
 });
 
+/// A message has no use for a name of a megabyte.
+constexpr std::size_t kMostShown = 512;
+
+void append_shown(std::string_view argument, std::string& text) {
+  text += argument.substr(0, kMostShown);
+  if (argument.size() > kMostShown) text += "...";
+}
+
 }  // namespace
 
 const KindInfo& info(Kind kind) { return kInfos[static_cast<std::size_t>(kind)]; }
@@ -63,7 +71,7 @@ std::string Diagnostic::message() const {
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] == '{' && i + 2 < format.size() && format[i + 2] == '}') {
       const auto index = static_cast<std::size_t>(format[i + 1] - '0');
-      text += index < arguments.size() ? arguments[index] : "?";
+      append_shown(index < arguments.size() ? arguments[index] : "?", text);
       i += 2;
     } else {
       text += format[i];

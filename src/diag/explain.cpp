@@ -81,7 +81,11 @@ std::string explain(Kind kind) {
   out += "\nWhat to do: ";
   std::string remedy;
   append_wrapped(page.remedy, remedy);
-  return out + remedy;
+  out += remedy;
+  if (const std::string_view section = section_of(kind); !section.empty()) {
+    out += "See: PTX ISA, " + manual_title(section) + " (" + std::string(section) + ")\n";
+  }
+  return out;
 }
 
 }  // namespace pyptx::diag

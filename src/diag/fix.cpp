@@ -23,7 +23,7 @@ Fixed apply_fixits(const LocationTable& table, std::span<const FixIt> fixits) {
   const std::string_view text = table.text();
   std::vector<Edit> edits;
   for (const FixIt& fixit : fixits) {
-    const auto range = table.range(fixit.loc);
+    const auto range = table.range(fixit.loc, fixit.focus);
     if (range && range->begin <= range->end && range->end <= text.size()) {
       edits.push_back({*range, &fixit});
     }

@@ -8,43 +8,30 @@
 #include <string_view>
 #include <utility>
 
+#include "line_index.h"
+
 namespace pyptx::diag {
 namespace {
 
-struct Line {
-  std::size_t begin = 0;
-  std::size_t end = 0;  // without its line end
-};
+/// Of a longer line a place keeps what is around its column: a text may be one line.
+constexpr std::size_t kKeptBytes = 4096;
 
-bool ends_line(std::string_view text, std::size_t at) {
-  if (text[at] == '\n') return true;
-  return text[at] == '\r' && (at + 1 == text.size() || text[at + 1] != '\n');
-}
-
-/// The line on which byte `at` stands; a line end belongs to the line it ends.
-Line line_at(std::string_view text, std::size_t at) {
-  std::size_t begin = std::min(at, text.size());
-  while (begin > 0 && !ends_line(text, begin - 1)) --begin;
-  const std::size_t end = std::min(text.find_first_of("\r\n", std::max(begin, at)), text.size());
+/// Bytes [begin, end) of the line that begins at `line`, of which byte `at` is shown.
+TextRange kept(std::string_view text, std::size_t line, std::size_t at) {
+  const std::size_t begin = at - line > kKeptBytes / 2 ? at - kKeptBytes / 2 : line;
+  std::size_t end = std::min(text.substr(0, std::min(text.size(), begin + kKeptBytes))
+                                 .find_first_of("\r\n", std::max(begin, at)),
+                             std::min(text.size(), begin + kKeptBytes));
   // At the LF of a CRLF the CR before it is no part of the line.
-  return {begin, end > begin && end < text.size() && text[end] == '\n' && text[end - 1] == '\r'
-                     ? end - 1
-                     : end};
-}
-
-std::uint32_t line_ends(std::string_view text) {
-  const auto feeds = std::count(text.begin(), text.end(), '\n');
-  auto lone = std::ptrdiff_t{0};
-  for (std::size_t at = text.find('\r'); at != std::string_view::npos;
-       at = text.find('\r', at + 1)) {
-    if (ends_line(text, at)) ++lone;
-  }
-  return static_cast<std::uint32_t>(feeds + lone);
+  if (end > begin && end < text.size() && text[end] == '\n' && text[end - 1] == '\r') --end;
+  return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
 }  // namespace
 
-LocationTable::LocationTable() { entries_.emplace_back(); }
+LocationTable::LocationTable() : lines_(std::make_shared<const LineIndex>()) {
+  entries_.emplace_back();
+}
 
 Loc LocationTable::text(std::uint32_t begin, std::uint32_t end) {
   entries_.push_back({begin, end, Kind::Text});
@@ -59,6 +46,7 @@ Loc LocationTable::native(const char* file, std::uint32_t line) {
 void LocationTable::set_text(std::string file, std::string text) {
   file_ = std::move(file);
   text_ = std::move(text);
+  lines_ = std::make_shared<const LineIndex>();
 }
 
 Place LocationTable::text_place(std::uint64_t begin, std::uint64_t end) const {
@@ -66,19 +54,26 @@ Place LocationTable::text_place(std::uint64_t begin, std::uint64_t end) const {
   end = std::clamp<std::uint64_t>(end, begin, text_.size());
   // The place ends where its last byte stands: a range that takes in the end of a line is still of
   // that line.
-  const Line first = line_at(text_, begin);
-  const Line last = end > begin ? line_at(text_, end - 1) : first;
+  const std::uint64_t final = end > begin ? end - 1 : begin;
+  const LineStart first = lines_->line_of(text_, begin);
+  const LineStart last = lines_->line_of(text_, final);
+  const TextRange first_kept = kept(text_, first.begin, begin);
+  const TextRange last_kept = kept(text_, last.begin, final);
+  const auto shown = [&](TextRange range) {
+    return text_.substr(range.begin, range.end - range.begin);
+  };
   Place place;
   place.file = file_;
-  place.line = 1 + line_ends(std::string_view(text_).substr(0, first.begin));
+  place.line = first.number;
   place.column = static_cast<std::uint32_t>(begin - first.begin + 1);
-  place.end_line =
-      place.line + line_ends(std::string_view(text_).substr(first.begin, last.begin - first.begin));
+  place.end_line = last.number;
   place.end_column =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(end, last.end) - last.begin + 1);
-  place.source_line = text_.substr(first.begin, first.end - first.begin);
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(end, last_kept.end) - last.begin + 1);
+  place.source_line = shown(first_kept);
+  place.source_skipped = static_cast<std::uint32_t>(first_kept.begin - first.begin);
   if (last.begin != first.begin) {
-    place.end_source_line = text_.substr(last.begin, last.end - last.begin);
+    place.end_source_line = shown(last_kept);
+    place.end_source_skipped = static_cast<std::uint32_t>(last_kept.begin - last.begin);
   }
   return place;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Anchors of the PTX manual in readable words. An anchor is made from titles (blanks and dots
-// become dashes), so most of it can be read back; what cannot is which dashes were dots, which
-// matters only for the instruction at the end of "...-instructions-cp-async-bulk".
+// Which section of the PTX manual a kind is about, and anchors in readable words. An anchor is made
+// from titles (blanks and dots become dashes), so most of it can be read back; what cannot is which
+// dashes were dots, which matters only for the instruction at the end of
+// "...-instructions-cp-async-bulk".
 #include <array>
 #include <cctype>
 #include <string>
@@ -71,6 +72,45 @@ std::string dotted(std::string_view anchor) {
 }
 
 }  // namespace
+
+std::string_view section_of(Kind kind) {
+  switch (kind) {
+    case Kind::StrayByte:
+    case Kind::UnknownCharacter:
+    case Kind::UnterminatedString:
+      return "source-format";
+    case Kind::UnterminatedComment:
+      return "comments";
+    case Kind::MalformedNumber:
+      return "constants";
+    case Kind::IntegerTooLarge:
+    case Kind::IntegerCut:
+      return "integer-constants";
+    case Kind::ExpectedToken:
+    case Kind::UnclosedBlock:
+      return "statements";
+    case Kind::UnknownDirective:
+    case Kind::DirectiveValue:
+      return "directive-statements";
+    case Kind::UnknownName:
+    case Kind::DuplicateName:
+      return "identifiers";
+    case Kind::ConstantExpression:
+      return "constant-expressions";
+    case Kind::UnknownType:
+      return "fundamental-types";
+    case Kind::Initializer:
+      return "initializers";
+    case Kind::UnknownOpcode:
+      return "instruction-statements";
+    case Kind::UnknownTarget:
+      return "ptx-module-directives-target";
+    case Kind::UnknownVersion:
+      return "ptx-module-directives-version";
+    default:
+      return {};
+  }
+}
 
 std::string manual_title(std::string_view anchor) {
   for (const std::string_view chapter : {"-instructions-", "-directives-"}) {

@@ -19,28 +19,38 @@ struct Mark {
   std::string_view text;
   bool is_primary = false;
   bool has_column = true;
+  bool is_cut = false;  // the line goes on before `source`
 };
+
+/// Column of a line, as a byte of the part of the line that is at hand.
+std::size_t byte_of(std::uint32_t column, std::uint32_t skipped, std::size_t size) {
+  return column <= skipped + 1 ? 0 : std::min<std::size_t>(column - 1 - skipped, size);
+}
 
 void add_marks(const Annotation& annotation, std::vector<Mark>& marks) {
   const Place& place = annotation.place;
   const std::string_view first = place.source_line;
-  const std::size_t begin =
-      std::min<std::size_t>(place.column == 0 ? 0 : place.column - 1, first.size());
-  Mark mark{place.line,       first, begin, first.size(), annotation.text, annotation.is_primary,
-            place.column != 0};
+  const std::size_t begin = byte_of(place.column, place.source_skipped, first.size());
+  Mark mark{place.line,
+            first,
+            begin,
+            first.size(),
+            annotation.text,
+            annotation.is_primary,
+            place.column != 0,
+            place.source_skipped != 0};
   const bool has_last_line = place.end_line > place.line && !place.end_source_line.empty();
   if (place.end_line <= place.line && place.end_column != 0) {
-    mark.end = std::clamp<std::size_t>(place.end_column - 1, begin, first.size());
+    mark.end = std::max(begin, byte_of(place.end_column, place.source_skipped, first.size()));
   }
   if (has_last_line) mark.text = {};
   marks.push_back(mark);
   if (!has_last_line) return;
   const std::string_view last = place.end_source_line;
-  const std::size_t end =
-      std::min<std::size_t>(place.end_column == 0 ? 0 : place.end_column - 1, last.size());
+  const std::size_t end = byte_of(place.end_column, place.end_source_skipped, last.size());
   const std::size_t indent = std::min(last.find_first_not_of(" \t"), end);
-  marks.push_back(
-      {place.end_line, last, indent, end, annotation.text, annotation.is_primary, true});
+  marks.push_back({place.end_line, last, indent, end, annotation.text, annotation.is_primary, true,
+                   place.end_source_skipped != 0});
 }
 
 /// The bytes of a long line that are shown: some before the mark, the rest after it.
@@ -74,14 +84,15 @@ class Snippet {
   /// The source line, unless the mark before it stood on the same one and could be shown whole.
   void mark(const Mark& mark) {
     const Window window = window_of(mark, columns_);
-    const bool is_whole = window.begin == 0 && window.end == mark.source.size();
+    const bool is_whole = !is_cut(mark, window) && window.end == mark.source.size();
     const bool is_shown = previous_ == mark.line && is_whole;
     if (!is_shown) {
       if (previous_ != 0 && mark.line > previous_ + 1) line("...", "", false);
       const std::string cut =
           printable(mark.source.substr(window.begin, window.end - window.begin));
       line(std::to_string(mark.line),
-           (window.begin > 0 ? "..." : "") + cut + (window.end < mark.source.size() ? "..." : ""),
+           (is_cut(mark, window) ? "..." : "") + cut +
+               (window.end < mark.source.size() ? "..." : ""),
            true);
     }
     previous_ = mark.line;
@@ -89,10 +100,12 @@ class Snippet {
   }
 
  private:
+  static bool is_cut(const Mark& mark, Window window) { return window.begin > 0 || mark.is_cut; }
+
   void underline(const Mark& mark, Window window) {
     const std::size_t begin = std::clamp(mark.begin, window.begin, window.end);
     const std::size_t end = std::clamp(mark.end, begin, window.end);
-    const std::string pad = (window.begin > 0 ? "   " : "") +
+    const std::string pad = (is_cut(mark, window) ? "   " : "") +
                             blank_like(mark.source.substr(window.begin, begin - window.begin));
     const std::size_t width =
         std::max<std::size_t>(column_count(mark.source.substr(begin, end - begin)), 1);

@@ -20,16 +20,11 @@
 #include "pyptx/diag/render.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/run.h"
+#include "xla_call_site.h"
 #include "xla_frame.h"
 
 namespace pyptx::interop::xla {
 namespace {
-
-/// What one call site runs: an image, or a handle of this process.
-struct CallSite {
-  std::shared_ptr<KernelImage> image;
-  std::int64_t handle = 0;
-};
 
 /// The type of CallSite in one XLA instance; each plugin has its own registry of types.
 struct StateType {
@@ -71,29 +66,6 @@ XLA_FFI_Error* failure(const Frame& frame, const diag::Diagnostic& diagnostic,
   const auto table = image == nullptr ? nullptr : image->locations();
   const std::string message = diag::render(diagnostic, table.get());
   return frame.error(message, XLA_FFI_Error_Code_INVALID_ARGUMENT);
-}
-
-diag::Result<CallSite> read_call_site(const Frame& frame) {
-  if (const auto handle = frame.integer("cubin_handle")) return CallSite{nullptr, *handle};
-  const auto hash = frame.string("hash");
-  if (!hash) return diag::fail(diag::Kind::CallAttribute, {"`hash` or `cubin_handle`", "neither"});
-  if (auto known = Registry::instance().find(*hash)) return CallSite{std::move(known), 0};
-
-  const auto ptx = frame.string("ptx");
-  const auto target = frame.string("target");
-  const auto plan_text = frame.string("plan");
-  if (!ptx || !target || !plan_text) {
-    const char* missing = !ptx ? "`ptx`" : !target ? "`target`" : "`plan`";
-    return diag::fail(diag::Kind::CallAttribute, {missing, "none"});
-  }
-  auto plan = driver::LaunchPlan::from_text(*plan_text);
-  if (!plan) return plan.failure();
-  auto image =
-      Registry::instance().intern(std::string(*ptx), std::string(*target), std::move(*plan));
-  if (image->hash() != *hash) {
-    return diag::fail(diag::Kind::ContentHash, {std::string(*hash), image->hash()});
-  }
-  return CallSite{std::move(image), 0};
 }
 
 XLA_FFI_Error* instantiate(const Frame& frame, StateType& type) {

@@ -17,6 +17,7 @@ FormIndex index_slots(const tables::FormRow& form) {
   for (std::size_t s = 0; s < slots.size(); ++s) {
     const SlotSet bit = SlotSet{1} << s;
     if (!slots[s].optional) index.mandatory |= bit;
+    if (slots[s].ignored) index.ignored |= bit;
     if (s < form.head) index.head |= bit;
     for (std::size_t before = 0; before < s && slots[s].group != 0; ++before) {
       if (slots[before].group == slots[s].group) index.later[before] |= bit;

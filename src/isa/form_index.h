@@ -22,6 +22,7 @@ inline constexpr std::size_t kMaximumSlots = 64;
 struct FormIndex {
   SlotSet mandatory = 0;
   SlotSet head = 0;            // slots of the compound opcode
+  SlotSet ignored = 0;         // takes any number of words
   std::vector<SlotSet> later;  // by slot: those after it that only order tells apart from it
 };
 

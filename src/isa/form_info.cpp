@@ -46,6 +46,7 @@ Availability needs(const Form& form) { return tables::availability(row_of(form).
 std::vector<SlotInfo> slots(const Form& form) {
   std::vector<SlotInfo> all;
   for (const tables::SlotRow& row : slice(tables::kSlots, row_of(form).slots)) {
+    if (row.ignored) continue;
     SlotInfo info;
     info.name = tables::kSlotNames[static_cast<std::size_t>(row.slot)];
     info.optional = row.optional;

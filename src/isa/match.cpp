@@ -66,8 +66,8 @@ class Placement {
 
   std::optional<Match> run() {
     const auto count = modifiers_.size();
-    if (count > index_.later.size() ||
-        count < static_cast<std::size_t>(std::popcount(index_.mandatory))) {
+    const auto most = index_.ignored != 0 ? takes_.size() : index_.later.size();
+    if (count > most || count < static_cast<std::size_t>(std::popcount(index_.mandatory))) {
       return std::nullopt;
     }
     if (std::any_of(takes_.begin(), takes_.begin() + static_cast<std::ptrdiff_t>(count),
@@ -82,7 +82,7 @@ class Placement {
   /// The slots that modifier `next` may fill when `filled` are taken: not before a later slot of
   /// their group, and those of the compound opcode first and in order.
   SlotSet open(std::size_t next, SlotSet filled) const {
-    SlotSet free = takes_[next] & ~filled;
+    SlotSet free = takes_[next] & (~filled | index_.ignored);
     const bool has_head = (~filled & index_.head & index_.mandatory) == 0;
     SlotSet result = 0;
     for (; free != 0; free &= free - 1) {
@@ -168,8 +168,9 @@ Candidate make_candidate(const FormRow& form, const Form& row, const Binding& bi
       continue;
     }
     const Modifier modifier = modifiers[static_cast<std::size_t>(binding[s])];
-    candidate.slots.emplace_back(slots[s].slot, modifier);
     add_need(candidate.needs, value_of(slots[s], modifier)->needs);
+    if (slots[s].ignored) continue;  // no part of the manual's spelling, nor of its order
+    candidate.slots.emplace_back(slots[s].slot, modifier);
     if (binding[s] < last) candidate.in_manual_order = false;
     last = binding[s];
   }

@@ -24,16 +24,16 @@ class Resolver {
   std::vector<OperandSpec> operands(tables::Range rows) const {
     std::vector<OperandSpec> specs;
     for (const tables::OperandRow& row : slice(tables::kOperands, rows)) {
-      if (is_there(row)) specs.push_back(operand(row));
+      if (holds_all(row.condition)) specs.push_back(operand(row));
     }
     return specs;
   }
 
  private:
-  bool is_there(const tables::OperandRow& row) const {
-    return std::ranges::all_of(
-        slice(tables::kTerms, row.condition),
-        [&](const tables::TermRow& term) { return holds(term, binding_, modifiers_); });
+  bool holds_all(tables::Range terms) const {
+    return std::ranges::all_of(slice(tables::kTerms, terms), [&](const tables::TermRow& term) {
+      return holds(term, binding_, modifiers_);
+    });
   }
 
   std::uint16_t property(const tables::PropertyRow& row) const {
@@ -104,6 +104,15 @@ class Resolver {
       spec.state_space = modifiers_[static_cast<std::size_t>(binding_[slot])];
   }
 
+  void set_widths(OperandSpec& spec, tables::Range rows) const {
+    for (const tables::WidthRow& row : slice(tables::kWidths, rows)) {
+      if (!holds_all(row.condition)) continue;
+      AddressWidths& widths = spec.widths.emplace_back();
+      widths.bits = row.bits;
+      if (row.needs != 0) widths.needs = tables::availability(row.needs);
+    }
+  }
+
   /// d{|p}: without p it is d alone; where p must be there, only the pair will do.
   static void settle_pair(OperandSpec& spec) {
     if (spec.parts.size() < 2) {
@@ -118,6 +127,7 @@ class Resolver {
     OperandSpec spec;
     spec.name = row.name;
     spec.accept = row.accept;
+    spec.odd = row.odd;
     spec.role = row.role;
     spec.width = row.width;
     spec.registers = row.registers;
@@ -125,20 +135,36 @@ class Resolver {
     spec.unified = row.unified;
     spec.narrow = row.narrow;
     spec.power_of_two = row.power_of_two;
+    spec.cut = row.cut;
+    spec.nonzero = row.nonzero;
     spec.padded = row.padded;
     spec.bare = row.bare;
     spec.indexed = row.indexed;
-    spec.strict = row.strict;
+    spec.strict = row.strict && holds_all(row.strict_when);
+    spec.loose = row.loose;
+    spec.typed = row.typed;
+    spec.texmode = row.texmode;
+    spec.ordinary = row.ordinary;
+    spec.unseen = row.unseen;
+    spec.uncounted = row.uncounted;
     set_types(spec, row.types);
     spec.vector = count(row.count);
     set_space(spec, row);
     spec.minimum = row.minimum;
     spec.maximum = row.maximum;
-    spec.multiple = row.multiple;
+    spec.multiple = row.multiple_count.count != 0
+                        ? std::max<std::uint16_t>(count(row.multiple_count), 1)
+                        : row.multiple;
+    spec.last = row.last;
     spec.literals = slice(tables::kLiterals, row.literals);
     spec.selectors = slice(tables::kLiterals, row.selectors);
     if (row.needs != 0) spec.needs = tables::availability(row.needs);
     if (row.unified_needs != 0) spec.unified_needs = tables::availability(row.unified_needs);
+    set_widths(spec, row.widths);
+    spec.unnamed = row.unnamed.count != 0 && holds_all(row.unnamed);
+    if (row.strict_needs != 0) spec.strict_needs = tables::availability(row.strict_needs);
+    spec.also_somewhere = row.also;
+    if (row.also_needs != 0) spec.also_needs = tables::availability(row.also_needs);
     spec.parts = operands(row.parts);
     if (row.is_pair) settle_pair(spec);
     return spec;

@@ -32,6 +32,7 @@ struct ValueRow {
 struct SlotRow {
   Slot slot{};
   bool optional = false;
+  bool ignored = false;  // ptxas drops what stands there
   /// Slots of one group are told apart by order (.dtype.atype, .dst.src); 0: order is free.
   std::uint8_t group = 0;
   Range values;  // kValues
@@ -68,9 +69,17 @@ struct CountStep {
   PropertyRow value;
 };
 
+/// The sizes that an address's register may have, where the terms and the availability hold.
+struct WidthRow {
+  std::uint16_t bits = 0;  // the sum of the sizes
+  Range condition;         // kTerms
+  std::uint16_t needs = 0;
+};
+
 struct OperandRow {
   std::string_view name;
   Accept accept{};
+  Accept odd{};
   Role role = Role::Source;
   Width width = Width::Exact;
   Registers registers = Registers::Usual;
@@ -79,22 +88,38 @@ struct OperandRow {
   bool unified = false;
   bool narrow = false;
   bool power_of_two = false;
+  bool cut = false;
+  bool nonzero = false;
   bool padded = false;
   bool bare = false;
   bool indexed = false;
   bool strict = false;
+  Range strict_when{};  // kTerms: strict only when all hold
+  bool loose = false;
+  bool typed = false;
+  bool unseen = false;
+  TextureMode texmode = TextureMode::Any;
+  bool ordinary = false;
+  bool uncounted = false;
   std::int8_t space_slot = -1;  // index of the form's slot that names the state space
   Modifier space{};             // a fixed state space
+  Range unnamed{};              // kTerms: no variable when there are some and all hold
   Range condition{};            // kTerms: there only when all hold
   Range types{};                // kProperties
   Range count{};                // kCountSteps
   std::int64_t minimum = INT64_MIN;
   std::int64_t maximum = INT64_MAX;
   std::int64_t multiple = 1;
+  Range multiple_count{};  // kCountSteps, where slots give it
+  std::int64_t last = INT64_MAX;
   Range literals{};   // kLiterals
   Range selectors{};  // kLiterals
   std::uint16_t needs = 0;
   std::uint16_t unified_needs = 0;
+  Range widths{};  // kWidths
+  std::uint16_t strict_needs = 0;
+  Type also{};  // a further type, where also_needs holds
+  std::uint16_t also_needs = 0;
   Range parts{};  // kOperands
 };
 
@@ -192,6 +217,7 @@ extern const std::span<const OperandRow> kOperands;
 extern const std::span<const std::int64_t> kLiterals;
 extern const std::span<const PropertyRow> kProperties;
 extern const std::span<const CountStep> kCountSteps;
+extern const std::span<const WidthRow> kWidths;
 extern const std::span<const ByModifier> kByModifier;
 extern const std::span<const RuleRow> kRules;
 extern const std::span<const TermRow> kTerms;

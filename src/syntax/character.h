@@ -20,7 +20,9 @@ inline constexpr std::uint8_t kNameByte = kLetter | kNameMark | kDigit;
 inline constexpr std::array<std::uint8_t, 256> kByteClass = [] {
   std::array<std::uint8_t, 256> table{};
   for (int c = 0x20; c < 0x7F; ++c) table[c] = kText;
-  for (const char c : {' ', '\t', '\n', '\r'}) table[static_cast<std::uint8_t>(c)] = kText | kBlank;
+  for (const char c : {' ', '\t', '\n', '\r', '\f'}) {
+    table[static_cast<std::uint8_t>(c)] = kText | kBlank;
+  }
   for (int c = '0'; c <= '9'; ++c) table[c] |= kDigit;
   for (int c = 'a'; c <= 'z'; ++c) table[c] |= kLetter;
   for (int c = 'A'; c <= 'Z'; ++c) table[c] |= kLetter;

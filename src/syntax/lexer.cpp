@@ -81,9 +81,8 @@ class Lexer {
         diagnostics_(diagnostics) {}
 
   TokenBuffer run() {
-    // Offsets are 32 bits wide; a text beyond that is refused rather than read in part.
-    if (end_ - begin_ >= static_cast<std::ptrdiff_t>(std::numeric_limits<std::uint32_t>::max())) {
-      diagnostics_.push_back(diag::Diagnostic(Kind::TextTooLarge, {}));
+    if (static_cast<std::size_t>(end_ - begin_) > kMaxTextBytes) {
+      diagnostics_.push_back(diag::Diagnostic(Kind::TextTooLarge, {}).at(locations_.text(0, 0)));
       end_ = begin_;
     }
     // Compilers write four bytes per token, and three and a half in debugging sections.

@@ -72,6 +72,7 @@ std::optional<diag::TextRange> NameTable::declare_run(Symbol prefix, std::uint32
                                                       std::uint32_t begin) {
   std::uint32_t& head = slot(heads_, prefix, kNone);
   if (head != kNone && runs_[head].depth == depth()) return range_of(runs_[head]);
+  if (const auto earlier = declared_in_run(module_.text(prefix), count)) return earlier;
   Scope& scope = scopes_.back();
   if (scope.run_count++ == 0) scope.outer_run_depth = run_depth_;
   runs_.push_back({prefix, count, index, depth(), begin, head, kind, {}, {}});
@@ -162,6 +163,32 @@ std::optional<diag::TextRange> NameTable::declared_here(std::string_view text) {
   const Run* const run = find_in_runs(text, single).run;
   if (run == nullptr || run->depth != depth()) return std::nullopt;
   return range_of(*run);
+}
+
+// Names are indexed when a run follows them, which is rare: compilers declare the runs first. As
+// ptxas sees it number 0 and labels are no obstacle.
+std::optional<diag::TextRange> NameTable::declared_in_run(std::string_view prefix,
+                                                          std::uint32_t count) {
+  Scope& scope = scopes_.back();
+  for (; scope.indexed < scope.names.size(); ++scope.indexed) {
+    const Symbol symbol = scope.names[scope.indexed].symbol;
+    const std::string_view text = module_.text(symbol);
+    for (std::size_t cut = text.size(); cut > 1 && is_digit(text[cut - 1]);) {
+      if (text.size() - --cut > kMaxDigits) break;
+      if (text[cut] != '0') scope.numbered[text.substr(0, cut)].push_back(symbol);
+    }
+  }
+  const auto found = scope.numbered.find(prefix);
+  if (found == scope.numbered.end()) return std::nullopt;
+  for (const Symbol symbol : found->second) {
+    const std::string_view text = module_.text(symbol);
+    const Name& name = names_[static_cast<std::size_t>(symbol)];
+    std::uint32_t number = 0;
+    std::from_chars(text.data() + prefix.size(), text.data() + text.size(), number);
+    if (number >= count || name.kind == Name::Kind::Label) continue;
+    return diag::TextRange{name.begin, name.begin + static_cast<std::uint32_t>(text.size())};
+  }
+  return std::nullopt;
 }
 
 diag::TextRange NameTable::range_of(const Run& run) const {

@@ -90,6 +90,9 @@ class NameTable {
   };
   struct Scope {
     std::vector<HiddenName> names;
+    /// The first `indexed` of them that end in a number, by what stands before it.
+    std::unordered_map<std::string_view, std::vector<support::Symbol>> numbered;
+    std::size_t indexed = 0;
     std::uint32_t run_count = 0;
     std::uint32_t outer_run_depth = 0;
   };
@@ -109,6 +112,8 @@ class NameTable {
   /// The innermost run that has the text as one of its names; with `single`, one that hides it.
   RunName find_in_runs(std::string_view text, const Name& single);
   std::optional<diag::TextRange> declared_here(std::string_view text);
+  /// A name of this scope that a run would declare again.
+  std::optional<diag::TextRange> declared_in_run(std::string_view prefix, std::uint32_t count);
   diag::TextRange range_of(const Run& run) const;
   void note_quick(std::string_view prefix, std::uint32_t run);
 

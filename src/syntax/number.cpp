@@ -39,6 +39,12 @@ Prefix prefix_of(std::string_view literal) {
   }
 }
 
+std::uint64_t digit_value(char c) {
+  if (is_digit(c)) return static_cast<std::uint64_t>(c - '0');
+  if (!is_hex_digit(c)) return std::numeric_limits<std::uint64_t>::max();
+  return static_cast<std::uint64_t>((c | 0x20) - 'a' + 10);
+}
+
 bool all_hex(std::string_view digits) { return std::ranges::all_of(digits, is_hex_digit); }
 
 // digits [. digits] [e [sign] digits], where one side of the point may be empty.
@@ -137,7 +143,7 @@ std::optional<IntegerValue> integer_value(std::string_view literal) {
     value.is_unsigned = true;
     literal.remove_suffix(1);
   }
-  int base = 10;
+  std::uint64_t base = 10;
   switch (prefix_of(literal)) {
     case Prefix::Hexadecimal:
       base = 16;
@@ -153,11 +159,16 @@ std::optional<IntegerValue> integer_value(std::string_view literal) {
     default:
       break;
   }
-  const char* const begin = literal.data();
-  const char* const end = begin + literal.size();
-  const auto [stop, error] = std::from_chars(begin, end, value.bits, base);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  value.is_unsigned |= value.bits > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (literal.empty()) return std::nullopt;
+  for (const char c : literal) {
+    const std::uint64_t digit = digit_value(c);
+    // As ptxas does: what is over 64 bits is dropped, unless bit 63 was set before the last digit.
+    if (digit >= base || value.bits > kMost) return std::nullopt;
+    value.is_cut |= value.bits > (std::numeric_limits<std::uint64_t>::max() - digit) / base;
+    value.bits = value.bits * base + digit;
+  }
+  value.is_unsigned |= value.bits > kMost;
   return value;
 }
 

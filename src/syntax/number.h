@@ -27,8 +27,10 @@ NumberShape classify_number(std::string_view literal);
 struct IntegerValue {
   std::uint64_t bits = 0;
   bool is_unsigned = false;
+  bool is_cut = false;  // more than 64 bits were written
 };
-/// Nothing where the value does not fit in 64 bits (or the literal is malformed).
+/// Nothing where ptxas takes the value for too large (or the literal is malformed): it cuts most
+/// values beyond 64 bits to them.
 std::optional<IntegerValue> integer_value(std::string_view literal);
 /// The bits of 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX.
 std::uint64_t hexadecimal_bits(std::string_view literal);

@@ -18,7 +18,6 @@
 namespace pyptx::syntax {
 namespace {
 
-constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40;  // more than any memory holds
 constexpr std::size_t kMaxDimensions = 64;
 constexpr std::uint64_t kMaxRun = std::numeric_limits<std::int32_t>::max();
 
@@ -31,6 +30,9 @@ std::uint8_t accept_vector(Cursor& cursor) {
 class DeclarationParser {
  public:
   explicit DeclarationParser(ParseContext& context) : context_(context), cursor_(context.cursor) {}
+
+  /// A prototype may have them in .param; a definition may not, which is for verify to say.
+  bool takes_predicates = false;
 
   // .space {.attribute(..) | .align N} [.vN] .type
   bool specifiers(ir::Variable& variable) {
@@ -95,21 +97,22 @@ class DeclarationParser {
     return set_extents(variable, extents, cursor_.since(first));
   }
 
- private:
   bool alignment(std::uint32_t& align) {
     cursor_.next();
     const std::uint32_t first = cursor_.position();
     const auto value = parse_integer_literal(cursor_);
     if (!value) return false;
-    if (!std::has_single_bit(*value) || *value > std::uint64_t{1} << 30) {
-      return cursor_.fail(diag::Diagnostic(diag::Kind::DirectiveValue,
-                                           {".align", "a power of two", std::to_string(*value)}),
-                          cursor_.since(first));
+    if (!std::has_single_bit(*value) || *value > std::numeric_limits<std::uint32_t>::max()) {
+      return cursor_.fail(
+          diag::Diagnostic(diag::Kind::DirectiveValue,
+                           {".align", "a power of two below 2^32", std::to_string(*value)}),
+          cursor_.since(first));
     }
     align = static_cast<std::uint32_t>(*value);
     return true;
   }
 
+ private:
   bool type(ir::Variable& variable) {
     if (!cursor_.at(TokenKind::DotWord)) return cursor_.fail_expected("a type");
     const std::string_view word = cursor_.text();
@@ -117,8 +120,8 @@ class DeclarationParser {
     const bool is_register = variable.space == ir::Space::Register;
     const bool storable =
         found && (is_register ? isa::info(*found).is_register
-                              : isa::info(*found).bits >= 8 &&
-                                    isa::info(*found).kind != isa::TypeKind::Predicate);
+                              : isa::info(*found).bits >= 8 ||
+                                    (takes_predicates && *found == isa::Type::Pred));
     if (!storable) {
       return cursor_.fail(
           diag::Diagnostic(diag::Kind::UnknownType, {std::string(word), "a variable"}));
@@ -137,13 +140,7 @@ class DeclarationParser {
             diag::Diagnostic(diag::Kind::DirectiveValue, {"an inner extent", "positive", "0"}),
             range);
       }
-      if (extent != 0 && count > kMaxElements / extent) {
-        return cursor_.fail(diag::Diagnostic(diag::Kind::DirectiveValue,
-                                             {"the number of elements",
-                                              "at most " + std::to_string(kMaxElements), "more"}),
-                            range);
-      }
-      count *= extent;
+      count *= extent;  // whether memory has so much is for whoever makes code to say
     }
     variable.count = count;
     if (extents.size() > 1) variable.dimensions = std::move(extents);
@@ -207,6 +204,7 @@ std::optional<std::vector<ir::Variable>> parse_parameters(ParseContext& context,
   std::vector<ir::Variable> parameters;
   if (cursor.accept(TokenKind::ParenClose)) return parameters;
   DeclarationParser parser(context);
+  parser.takes_predicates = true;
   do {
     if (!cursor.at_word(".param") && !cursor.at_word(".reg")) {
       cursor.fail_expected("'.param'");
@@ -263,6 +261,10 @@ std::optional<std::uint32_t> parse_run(ParseContext& context) {
 std::optional<RegisterType> parse_register_type(ParseContext& context) {
   Cursor& cursor = context.cursor;
   cursor.next();
+  // An alignment is read and says nothing: registers have no address.
+  for (std::uint32_t align = 0; cursor.at_word(".align");) {
+    if (!DeclarationParser(context).alignment(align)) return std::nullopt;
+  }
   RegisterType result;
   result.vector = accept_vector(cursor);
   if (!cursor.at(TokenKind::DotWord)) {

@@ -209,7 +209,7 @@ std::optional<ir::CallPrototype> parse_call_prototype(ParseContext& context) {
     return parameters.has_value();
   };
   if (!list(prototype.returns)) return std::nullopt;
-  if (!cursor.accept(TokenKind::Underscore) && !cursor.accept(TokenKind::Identifier)) {
+  if (!cursor.accept(TokenKind::Underscore)) {
     cursor.fail_expected("'_'");
     return std::nullopt;
   }

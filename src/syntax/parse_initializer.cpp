@@ -164,20 +164,28 @@ class InitializerParser {
     return push(made);
   }
 
-  // Bits are stored as they lie in memory: a double given to .f32 is rounded, as the assembler
-  // does.
+  // Bits are stored as they lie in memory, as the assembler does: a double given to 32 bits is
+  // rounded, any other value is cut to the bits there are.
   std::optional<std::int64_t> from_double(std::uint64_t bits) {
-    if (variable_.type == isa::Type::F32) {
+    if (variable_.type == isa::Type::F32 || variable_.type == isa::Type::B32) {
       const auto single = static_cast<float>(std::bit_cast<double>(bits));
       return std::int64_t{std::bit_cast<std::uint32_t>(single)};
     }
     if (variable_.type == isa::Type::F64) return static_cast<std::int64_t>(bits);
+    if (holds_bits()) return cut(bits);
     problem("a floating-point value for type ." + std::string(isa::info(variable_.type).name));
     return std::nullopt;
   }
   std::optional<std::int64_t> from_single(std::uint32_t bits) {
     if (variable_.type == isa::Type::F32) return std::int64_t{bits};
+    if (holds_bits()) return cut(bits);
     return from_double(std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(bits)}));
+  }
+
+  bool holds_bits() const { return isa::info(variable_.type).kind == isa::TypeKind::Bits; }
+  std::int64_t cut(std::uint64_t bits) const {
+    const unsigned size = isa::info(variable_.type).bits;
+    return static_cast<std::int64_t>(size < 64 ? bits & ((std::uint64_t{1} << size) - 1) : bits);
   }
 
   ParseContext& context_;

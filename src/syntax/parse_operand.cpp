@@ -228,15 +228,17 @@ bool OperandParser::symbol(const Name& found, std::string_view text, bool in_add
     if (*offset == 0) operand.component |= ir::kZeroOffset;
     return push(operand);
   }
-  if (!cursor_.at(TokenKind::BracketOpen)) return push(operand);
+  if (in_address || !cursor_.at(TokenKind::BracketOpen)) return push(operand);
   // Where the instruction wants an address, sym[i] is one without the brackets around it.
-  const bool is_address = !in_address && admits(Accept::Address) && !admits(Accept::Symbol);
+  const bool is_address = admits(Accept::Address) && !admits(Accept::Symbol);
   if (!index_of(operand, variable)) return false;
   if (!is_address) return push(operand);
   const std::int64_t offset = std::exchange(operand.value, 0);
+  const std::uint8_t marks = operand.component & ir::kZeroOffset;
+  operand.component ^= marks;
   const std::size_t base = stack_.size();
   stack_.push_back(operand);
-  return finish(base, OperandKind::Address, offset);
+  return finish(base, OperandKind::Address, offset, marks);
 }
 
 bool OperandParser::index_of(Operand& operand, const ir::Variable* variable) {
@@ -250,6 +252,7 @@ bool OperandParser::index_of(Operand& operand, const ir::Variable* variable) {
   const std::uint64_t element =
       isa::info(variable->type).bits / 8U * std::max<std::uint64_t>(variable->vector, 1);
   operand.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(*index) * element);
+  if (operand.value == 0) operand.component |= ir::kZeroOffset;
   return true;
 }
 

@@ -16,10 +16,12 @@
 namespace pyptx::syntax {
 namespace {
 
-// An open comment or string swallows the braces behind it; that these are missing is no news.
+// An open comment or string swallows the braces behind it; that these are missing is no news. A
+// text that was not read at all lacks everything.
 void drop_consequences(diag::Diagnostics& diagnostics, const diag::Diagnostics& lexical) {
   if (lexical.empty()) return;
   const diag::Kind last = lexical.back().kind;
+  if (last == diag::Kind::TextTooLarge) diagnostics.clear();
   if (last != diag::Kind::UnterminatedComment && last != diag::Kind::UnterminatedString) return;
   std::erase_if(diagnostics, [](const diag::Diagnostic& diagnostic) {
     return diagnostic.kind == diag::Kind::UnclosedBlock;
@@ -32,10 +34,12 @@ ParseOutcome parse_all(std::string_view text, std::string_view file, const Parse
   ParseOutcome outcome;
   outcome.module = std::make_shared<ir::Module>();
   ir::Module& module = *outcome.module;
-  module.locations.set_text(std::string(file), std::string(text));
+  // A text that is too large is refused by its size: no copy is made of it.
+  const bool is_read = text.size() <= kMaxTextBytes;
+  module.locations.set_text(std::string(file), std::string(is_read ? text : std::string_view()));
   diag::Diagnostics lexical;
-  const auto tokens =
-      std::make_shared<const TokenBuffer>(lex(module.locations.text(), module.locations, lexical));
+  const auto tokens = std::make_shared<const TokenBuffer>(
+      lex(is_read ? module.locations.text() : text, module.locations, lexical));
   outcome.tokens = tokens;
   module.locations.set_tokens(std::make_shared<BufferExtents>(tokens));
   if (lexical.size() > options.max_diagnostics) lexical.resize(options.max_diagnostics);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pyptx/diag/order.h"
+#include "pyptx/syntax/lint.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/verify/instruction.h"
 #include "pyptx/verify/lint.h"
@@ -34,6 +35,7 @@ bool is_unreadable(const Diagnostic& diagnostic) { return diagnostic.code() < "P
 void add_whole_module(const ir::Module& module, const CheckOptions& options, Diagnostics& found) {
   verify::ModuleOptions rules;
   rules.max_diagnostics = limit(options);
+  rules.lints = options.lint;
   for (Diagnostic& one : verify::verify_module(module, rules)) found.push_back(std::move(one));
   if (!options.lint) return;
   for (Diagnostic& one : verify::lint(module)) found.push_back(std::move(one));
@@ -62,6 +64,12 @@ Checked check(std::string_view text, std::string_view file, const CheckOptions& 
   checked.diagnostics = checked.document.diagnostics();
   if (std::ranges::none_of(checked.diagnostics, is_unreadable)) {
     add_whole_module(checked.document.module(), options, checked.diagnostics);
+    if (options.lint) {
+      const syntax::Document& document = checked.document;
+      for (Diagnostic& one : syntax::lint(document.tokens(), document.text())) {
+        checked.diagnostics.push_back(std::move(one));
+      }
+    }
     diag::sort_by_place(checked.diagnostics, checked.document.module().locations);
     cut(options, checked.diagnostics);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "operand.h"
 #include "pyptx/isa/type.h"
 
 namespace pyptx::verify {
@@ -77,16 +78,10 @@ class VariableCheck {
       misplaced(type, "in a function");
     } else if (variable_.space != Space::Global) {
       misplaced(type, "in " + std::string(text_of(variable_.space)));
-    } else if (isa::info(variable_.type).name == "samplerref" && !has_independent_textures()) {
+    } else if (isa::info(variable_.type).name == "samplerref" &&
+               texture_mode(findings_.module()) != isa::TextureMode::Independent) {
       misplaced(type, "without texmode_independent after the target");
     }
-  }
-
-  bool has_independent_textures() const {
-    const ir::Module& module = findings_.module();
-    return std::ranges::any_of(module.target_options, [&](ir::Symbol option) {
-      return module.text(option) == "texmode_independent";
-    });
   }
 
   void misplaced(std::string what, std::string where) {

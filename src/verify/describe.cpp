@@ -42,7 +42,7 @@ constexpr std::pair<Accept, std::string_view> kAcceptWords[] = {
 std::string wanted_kinds(const OperandSpec& spec) {
   std::string text;
   for (const auto& [bit, words] : kAcceptWords) {
-    if (!isa::has(spec.accept, bit)) continue;
+    if (!isa::has(spec.accept, bit) || isa::has(spec.odd, bit)) continue;
     if (bit == Accept::Vector && spec.vector == 0) continue;
     if (bit == Accept::Float && !takes_float(spec)) continue;
     if (bit == Accept::Integer && !takes_integer(spec)) continue;
@@ -176,6 +176,7 @@ std::string literals(const OperandSpec& spec) {
   if (spec.multiple != 1) {
     text += (is_bounded ? ", multiples of " : "the multiples of ") + std::to_string(spec.multiple);
   }
+  if (spec.nonzero) text += text.empty() ? "anything but 0" : ", not 0";
   if (spec.power_of_two) text += is_bounded ? ", powers of two" : "the powers of two";
   return text;
 }

@@ -40,6 +40,18 @@ std::string counts_text(const isa::Spelling& spelling) {
   return text;
 }
 
+/// What a module's texture mode says about a sampler among the parts of an operand.
+void note_texture_mode(const ir::Module& module, const isa::OperandSpec& spec,
+                       diag::Diagnostic& diagnostic) {
+  const auto is_sampler = [](const isa::OperandSpec& part) {
+    return part.texmode != isa::TextureMode::Any;
+  };
+  if (std::ranges::none_of(spec.parts, is_sampler)) return;
+  diagnostic.notes.push_back(texture_mode(module) == isa::TextureMode::Independent
+                                 ? "after .target ..., texmode_independent a sampler is named"
+                                 : "without texmode_independent after .target no sampler is named");
+}
+
 /// No candidate fits: the words of the one that came furthest.
 diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruction) {
   const isa::Spelling& spelling = *instruction.spelling;
@@ -69,6 +81,7 @@ diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruct
   diag::Diagnostic diagnostic = describe(scope, *best_fit.spec, operands[best_fit.operand],
                                          best_fit.misfit, best_fit.operand, spelling);
   diagnostic.notes.push_back("form: " + std::string(best->form->syntax));
+  note_texture_mode(scope.module, *best_fit.spec, diagnostic);
   const diag::Focus focus{diag::Focus::Part::Operand, static_cast<std::uint16_t>(best_fit.operand)};
   return refuse(std::move(diagnostic), instruction, focus, best->form->manual);
 }

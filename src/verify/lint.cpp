@@ -58,20 +58,24 @@ std::string manual_spelling(const isa::Spelling& spelling, const Candidate& cand
   return text;
 }
 
-/// The first operand whose address is in a register too narrow for it. Addresses stand in the order
-/// of the form's.
-std::optional<std::size_t> narrow_address(const Scope& scope, const ir::Instruction& instruction) {
-  const auto operands = scope.function.operands_of(instruction);
-  std::size_t at = 0;
-  for (const isa::OperandSpec& spec : instruction.form().operands) {
-    if (!isa::has(spec.accept, isa::Accept::Address)) continue;
-    while (at < operands.size() && operands[at].kind != ir::OperandKind::Address) ++at;
-    if (at == operands.size()) break;
-    const auto parts = scope.function.children(operands[at]);
-    if (!parts.empty() && is_narrow_address(scope, spec, parts[0])) return at;
-    ++at;
-  }
-  return std::nullopt;
+/// An operand that only ptxas takes: it widens some addresses, and does not look at others.
+std::optional<diag::Diagnostic> odd_operand(const ir::Module& module, const ir::Function& function,
+                                            const ir::Instruction& instruction) {
+  const auto may_be_odd = [](const isa::OperandSpec& spec) {
+    return isa::has(spec.accept, isa::Accept::Address) || spec.odd != isa::Accept::Nothing;
+  };
+  const auto& specs = instruction.form().operands;
+  if (std::ranges::none_of(specs, may_be_odd)) return std::nullopt;
+  const auto operands = function.operands_of(instruction);
+  const Scope scope{module, function, nullptr, true};
+  const Fit found = fit(scope, specs, operands);
+  if (found.ok() || found.spec == nullptr) return std::nullopt;
+  const std::string& text = instruction.spelling->text;
+  const diag::Diagnostic refusal = describe(scope, *found.spec, operands[found.operand],
+                                            found.misfit, found.operand, *instruction.spelling);
+  diag::Diagnostic finding(diag::Kind::NotByManual, {text, refusal.message()});
+  finding.focus = {diag::Focus::Part::Operand, static_cast<std::uint16_t>(found.operand)};
+  return finding;
 }
 
 /// The first word that stands twice.
@@ -95,8 +99,8 @@ void lint(const ir::Module& module, const ir::Function& function,
           const ir::Instruction& instruction, diag::Diagnostics& findings) {
   const isa::Spelling& spelling = *instruction.spelling;
   const Candidate& candidate = best(module, function, instruction);
-  const auto narrow = narrow_address({module, function}, instruction);
-  if (complaints(candidate) == 0 && !spelling.is_doubled && !narrow) return;
+  auto odd = odd_operand(module, function, instruction);
+  if (complaints(candidate) == 0 && !spelling.is_doubled && !odd) return;
   const auto add = [&](diag::Diagnostic finding) {
     finding.loc = instruction.loc;
     finding.manual = candidate.form->manual;
@@ -104,7 +108,9 @@ void lint(const ir::Module& module, const ir::Function& function,
   };
   const auto rewrite = [&](diag::Diagnostic finding) {
     diag::FixIt fix{manual_spelling(spelling, candidate), "the manual's spelling"};
+    fix.loc = instruction.loc;
     fix.is_certain = true;
+    finding.focus = fix.focus;
     finding.fixits.push_back(std::move(fix));
     return finding;
   };
@@ -115,13 +121,7 @@ void lint(const ir::Module& module, const ir::Function& function,
   if (!candidate.in_manual_order) {
     add(rewrite({diag::Kind::NotManualOrder, {spelling.text}}));
   }
-  if (narrow) {
-    diag::Diagnostic finding(
-        diag::Kind::NotByManual,
-        {spelling.text, "an address there has " + std::to_string(module.address_size) + " bits"});
-    finding.focus = {diag::Focus::Part::Operand, static_cast<std::uint16_t>(*narrow)};
-    add(std::move(finding));
-  }
+  if (odd) add(std::move(*odd));
   for (const std::string_view reason : candidate.against_manual) {
     add({diag::Kind::NotByManual, {spelling.text, std::string(reason)}});
   }

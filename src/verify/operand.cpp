@@ -24,14 +24,23 @@ bool is_float(Type type) { return isa::info(type).kind == TypeKind::Float; }
 
 bool is_opaque(Type type) { return isa::info(type).kind == TypeKind::Opaque; }
 
-const ir::Variable* find_variable(const Scope& scope, ir::Symbol name) {
-  const auto find = [&](const std::vector<ir::Variable>& variables) -> const ir::Variable* {
-    const auto found = std::ranges::find(variables, name, &ir::Variable::name);
-    return found == variables.end() ? nullptr : &*found;
+/// What the reader found a symbol to be; nothing in authored code, where nobody has looked.
+std::uint8_t resolution(const Operand& symbol) {
+  return symbol.component & static_cast<std::uint8_t>(~ir::kZeroOffset);
+}
+
+/// By name, and by space where the reader knows it: an inner block may hide a variable of the same
+/// name.
+const ir::Variable* find_variable(const Scope& scope, const Operand& symbol) {
+  const std::uint8_t known = resolution(symbol);
+  const auto is_meant = [&](const ir::Variable& variable) {
+    return variable.name == static_cast<ir::Symbol>(symbol.index) &&
+           (known == 0 || known == ir::kSpaceComponent + static_cast<int>(variable.space));
   };
   for (const auto* list : {&scope.function.variables, &scope.function.parameters,
                            &scope.function.returns, &scope.module.variables}) {
-    if (const ir::Variable* variable = find(*list)) return variable;
+    const auto found = std::ranges::find_if(*list, is_meant);
+    if (found != list->end()) return &*found;
   }
   return nullptr;
 }
@@ -45,14 +54,6 @@ bool has_literal(Type type, OperandKind kind) {
   if (type == Type::B32) return kind == OperandKind::Float32;
   if (type == Type::B64) return kind == OperandKind::Float64;
   return type == Type::F32 || type == Type::F64;
-}
-
-/// Whether one of the operand's types passes `test`; the first settles nearly every case.
-template <typename Test>
-bool any_type(const OperandSpec& spec, Test test) {
-  if (test(spec.type)) return true;
-  return std::ranges::any_of(spec.also,
-                             [&](Type type) { return type != Type::None && test(type); });
 }
 
 /// The selector of r.b0 is one of those that the place takes.
@@ -70,18 +71,21 @@ bool needs_braces(const OperandSpec& spec) {
 bool needs_braces_around_literal(const OperandSpec& spec) { return !spec.bare && spec.vector > 0; }
 
 Misfit check_register(const Scope& scope, const OperandSpec& spec, const Operand& operand) {
+  if (has(spec.accept, Accept::Address)) return check_bare(scope, spec, operand);
   const ir::Register& reg = scope.function.at(operand.register_id());
+  if (is_unseen(scope, spec)) return Misfit::None;
   if (reg.declared == Type::Pred) {
     if (operand.component == ir::kVideoSelector) return Misfit::Kind;
     if (has(spec.accept, Accept::Predicate) && spec.type == Type::Pred) return Misfit::None;
-    if (has(spec.accept, Accept::Register) && fits_register(reg, spec)) return Misfit::None;
+    if (has(spec.accept, Accept::Register) && fits_register(scope, reg, spec)) return Misfit::None;
     return has(spec.accept, Accept::Register) ? Misfit::Type : Misfit::Kind;
   }
   const bool is_selected = operand.component == ir::kVideoSelector;
   if (!has(spec.accept, is_selected ? Accept::Selector : Accept::Register)) return Misfit::Kind;
   if (is_selected && !lists_selector(spec, operand)) return Misfit::Kind;
   if (needs_braces(spec)) return Misfit::Elements;
-  return fits_register(reg, spec) ? Misfit::None : Misfit::Type;
+  if (spec.typed && isa::info(reg.declared).kind == TypeKind::Bits) return Misfit::Type;
+  return fits_register(scope, reg, spec) ? Misfit::None : Misfit::Type;
 }
 
 Misfit check_negated(const Scope& scope, const OperandSpec& spec, const Operand& operand) {
@@ -91,7 +95,7 @@ Misfit check_negated(const Scope& scope, const OperandSpec& spec, const Operand&
   }
   const ir::Register& reg = scope.function.at(operand.register_id());
   const bool is_pair = reg.declared == Type::F16x2;  // taken elsewhere, but ptxas negates integers
-  return !is_pair && fits_register(reg, spec) ? Misfit::None : Misfit::Type;
+  return !is_pair && fits_register(scope, reg, spec) ? Misfit::None : Misfit::Type;
 }
 
 Misfit check_special(const OperandSpec& spec, const Operand& operand) {
@@ -120,8 +124,8 @@ Misfit check_float(const OperandSpec& spec, OperandKind kind) {
 }
 
 /// A texture, sampler or surface is named by a variable of its own type.
-Misfit check_opaque(const Scope& scope, const OperandSpec& spec, ir::Symbol name) {
-  const ir::Variable* variable = find_variable(scope, name);
+Misfit check_opaque(const Scope& scope, const OperandSpec& spec, const Operand& symbol) {
+  const ir::Variable* variable = find_variable(scope, symbol);
   const bool is_known = variable == nullptr || any_type(spec, [&](Type type) {
                           return is_opaque(type) && type == variable->type;
                         });
@@ -130,15 +134,36 @@ Misfit check_opaque(const Scope& scope, const OperandSpec& spec, ir::Symbol name
 
 /// The address of a variable: a global one has all bits of the module's addresses.
 Misfit check_symbol(const Scope& scope, const OperandSpec& spec, const Operand& operand) {
+  if (has(spec.accept, Accept::Address)) return check_bare(scope, spec, operand);
   if (!has(spec.accept, Accept::Symbol)) return Misfit::Kind;
   if (is_float(spec.type) || spec.type == Type::Pred) return Misfit::Type;
   if (spec.type == Type::None) return Misfit::None;  // a name as such: the target of a call
-  const auto name = static_cast<ir::Symbol>(operand.index);
-  if (any_type(spec, is_opaque)) return check_opaque(scope, spec, name);
-  if (!lies_in(scope, spec.state_space, name)) return Misfit::Space;
+  if (any_type(spec, is_opaque)) return check_opaque(scope, spec, operand);
+  if (!lies_in(scope, spec.state_space, operand)) return Misfit::Space;
   const bool is_narrow = isa::info(spec.type).bits == 32 && scope.module.address_size == 64;
-  const bool is_global = is_narrow && space_of(scope, name) == ir::Space::Global;
+  const bool is_global = is_narrow && space_of(scope, operand) == ir::Space::Global;
   return is_global ? Misfit::Type : Misfit::None;
+}
+
+/// What a place must accept for an operand of that kind.
+Accept needed(OperandKind kind) {
+  switch (kind) {
+    case OperandKind::Register:
+      return Accept::Register;
+    case OperandKind::Special:
+      return Accept::Special;
+    case OperandKind::Integer:
+      return Accept::Integer;
+    case OperandKind::Float32:
+    case OperandKind::Float64:
+      return Accept::Float;
+    case OperandKind::Vector:
+      return Accept::Vector;
+    case OperandKind::Sink:
+      return Accept::Sink;
+    default:
+      return Accept::Nothing;
+  }
 }
 
 Misfit accepted(const OperandSpec& spec, Accept bit) {
@@ -147,8 +172,8 @@ Misfit accepted(const OperandSpec& spec, Accept bit) {
 
 }  // namespace
 
-bool fits_register(const ir::Register& reg, const OperandSpec& spec) {
-  return any_type(spec, [&](Type type) {
+bool fits_register(const Scope& scope, const ir::Register& reg, const OperandSpec& spec) {
+  return any_type_here(scope, spec, [&](Type type) {
     return holds(reg.declared, type, spec.width, spec.registers) &&
            (spec.registers == isa::Registers::Any || agrees(reg.type, type));
   });
@@ -164,23 +189,26 @@ bool takes_integer(const OperandSpec& spec) {
 }
 
 bool admits_literal(const OperandSpec& spec, std::int64_t value) {
-  // What does not fit in 32 bits is cut to them first: bar.sync 0x100000000 is bar.sync 0. A wider
-  // range says that ptxas does not cut.
+  // ptxas reads bar.sync 0x100000000 as bar.sync 0; most literals it checks as they stand.
   const bool fits = value >= INT32_MIN && value <= std::int64_t{UINT32_MAX};
-  const bool is_cut = isa::info(spec.type).bits == 32 && spec.maximum <= std::int64_t{UINT32_MAX};
-  if (!fits && is_cut) value = static_cast<std::uint32_t>(value);
+  if (spec.nonzero && value == 0) return false;
+  if (spec.cut && !fits) value = static_cast<std::uint32_t>(value);
   if (value < spec.minimum || value > spec.maximum || value % spec.multiple != 0) return false;
   if (spec.power_of_two && (value <= 0 || (value & (value - 1)) != 0)) return false;
   return spec.literals.empty() || std::ranges::find(spec.literals, value) != spec.literals.end();
 }
 
-std::optional<ir::Space> space_of(const Scope& scope, ir::Symbol name) {
-  const ir::Variable* variable = find_variable(scope, name);
+std::optional<ir::Space> space_of(const Scope& scope, const Operand& symbol) {
+  const std::uint8_t known = resolution(symbol);
+  if (known == ir::kFunctionComponent) return std::nullopt;
+  if (known != 0) return static_cast<ir::Space>(known - ir::kSpaceComponent);
+  const ir::Variable* variable = find_variable(scope, symbol);
   return variable != nullptr ? std::optional(variable->space) : std::nullopt;
 }
 
 Misfit check(const Scope& scope, const OperandSpec& spec, const Operand& operand) {
   if (spec.needs && scope.asked != nullptr) scope.asked->add(*spec.needs);
+  if (scope.by_manual && has(spec.odd, needed(operand.kind))) return Misfit::Kind;
   switch (operand.kind) {
     case OperandKind::Register:
       return check_register(scope, spec, operand);
@@ -189,7 +217,9 @@ Misfit check(const Scope& scope, const OperandSpec& spec, const Operand& operand
     case OperandKind::NotRegister: {
       if (!has(spec.accept, Accept::NotPredicate)) return Misfit::Kind;
       const Type declared = scope.function.at(operand.register_id()).declared;
-      return declared == Type::Pred && spec.type == Type::Pred ? Misfit::None : Misfit::Type;
+      const auto is_predicate = [](Type type) { return type == Type::Pred; };
+      const bool fits = declared == Type::Pred && any_type_here(scope, spec, is_predicate);
+      return fits ? Misfit::None : Misfit::Type;
     }
     case OperandKind::Special:
       return check_special(spec, operand);

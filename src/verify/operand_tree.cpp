@@ -17,6 +17,7 @@ using isa::Accept;
 using isa::has;
 using isa::Modifier;
 using isa::OperandSpec;
+using isa::TextureMode;
 using isa::Type;
 using isa::TypeKind;
 
@@ -48,8 +49,8 @@ bool needs_full_address(Modifier space) {
 }
 
 /// Constants and parameters have no generic address by name: cvta gives them one.
-bool is_generic(const Scope& scope, ir::Symbol name) {
-  const auto found = space_of(scope, name);
+bool is_generic(const Scope& scope, const Operand& symbol) {
+  const auto found = space_of(scope, symbol);
   return found != ir::Space::Const && found != ir::Space::Param;
 }
 
@@ -58,31 +59,55 @@ bool is_in_tensor_memory(const OperandSpec& spec) {
   return spec.type != Type::None && spec.space == isa::Slot{} && spec.state_space == Modifier::None;
 }
 
+/// A register of `bits` bits for an address that needs `full` ones. The table says which sizes
+/// ptxas takes; else it widens 8 and 16 bits everywhere, and 32 where the table says so.
+bool takes_width(const Scope& scope, const OperandSpec& spec, unsigned bits, bool is_narrow) {
+  if (is_narrow && scope.by_manual) return false;
+  if (const auto sizes = widths_on(scope, spec)) return (*sizes & bits) != 0;
+  return !is_narrow || bits != 32 || spec.narrow;
+}
+
+/// What ptxas refuses even where it does not look: no address has 128 bits.
+Misfit check_unseen(const Scope& scope, const Operand& base) {
+  if (base.kind == OperandKind::Register) {
+    const Type declared = scope.function.at(base.register_id()).declared;
+    return isa::info(declared).bits > 64 ? Misfit::Type : Misfit::None;
+  }
+  const bool is_taken = base.kind == OperandKind::Symbol || base.kind == OperandKind::Integer;
+  return is_taken ? Misfit::None : Misfit::Kind;
+}
+
 Misfit check_base(const Scope& scope, const OperandSpec& spec, const Operand& base) {
+  if (is_unseen(scope, spec)) return check_unseen(scope, base);
   if (is_in_tensor_memory(spec) && base.kind != OperandKind::Register) return Misfit::Kind;
   if (spec.type != Type::None && base.kind == OperandKind::Register) {
-    const bool is_fit = fits_register(scope.function.at(base.register_id()), spec);
+    const bool is_fit = fits_register(scope, scope.function.at(base.register_id()), spec);
     if (!is_fit || is_in_tensor_memory(spec)) return is_fit ? Misfit::None : Misfit::Type;
   }
   if (base.kind == OperandKind::Register) {
+    // A kernel has no parameters of its caller; those of its calls have names.
+    if (spec.state_space == Modifier::ParamFunc && scope.function.is_entry) return Misfit::Space;
     const Type declared = scope.function.at(base.register_id()).declared;
     const isa::TypeInfo& info = isa::info(declared);
     if (info.kind == TypeKind::Float || info.kind == TypeKind::Predicate) return Misfit::Type;
     if (info.bits > 64) return Misfit::Type;
-    if (!is_narrow_address(scope, spec, base)) return Misfit::None;
-    // ptxas widens 8 and 16 bits everywhere, and 32 where the table says so.
-    const bool is_taken = !scope.full_addresses && (info.bits != 32 || spec.narrow);
-    return is_taken ? Misfit::None : Misfit::Type;
+    const bool is_narrow = is_narrow_address(scope, spec, base);
+    return takes_width(scope, spec, info.bits, is_narrow) ? Misfit::None : Misfit::Type;
   }
   if (base.kind == OperandKind::Symbol) {
-    const auto name = static_cast<ir::Symbol>(base.index);
-    if (spec.state_space == Modifier::None && !is_generic(scope, name)) return Misfit::Space;
-    return lies_in(scope, spec.state_space, name) ? Misfit::None : Misfit::Space;
+    if (spec.unnamed) return Misfit::Kind;
+    if (spec.state_space == Modifier::None && !is_generic(scope, base)) return Misfit::Space;
+    return lies_in(scope, spec.state_space, base) ? Misfit::None : Misfit::Space;
   }
   if (base.kind == OperandKind::Integer) {
     return spec.state_space == Modifier::Local ? Misfit::None : Misfit::Kind;
   }
   return Misfit::Kind;
+}
+
+/// A sampler where modules of this texture mode have none.
+bool is_of_other_mode(const Scope& scope, const OperandSpec& spec) {
+  return spec.texmode != TextureMode::Any && spec.texmode != texture_mode(scope.module);
 }
 
 /// Operands to places by backtracking over the optional ones, of which a form has a few at most.
@@ -102,14 +127,17 @@ class Matcher {
  private:
   bool place(std::size_t spec, std::size_t operand) {
     if (spec == specs_.size()) return operand == operands_.size();
-    if (operand < operands_.size()) {
+    const bool is_bound = specs_[spec].texmode != TextureMode::Any;
+    const bool is_foreign = is_of_other_mode(scope_, specs_[spec]);
+    if (operand < operands_.size() && !is_foreign) {
       const std::size_t asked = scope_.asked != nullptr ? scope_.asked->size() : 0;
       const Misfit misfit = check(scope_, specs_[spec], operands_[operand]);
       if (misfit == Misfit::None && place(spec + 1, operand + 1)) return true;
       if (scope_.asked != nullptr) scope_.asked->shrink(asked);
       if (misfit != Misfit::None) note(misfit, spec, operand);
     }
-    return specs_[spec].optional && place(spec + 1, operand);
+    if (is_foreign && operand < operands_.size()) note(Misfit::Kind, spec, operand);
+    return specs_[spec].optional && is_bound == is_foreign && place(spec + 1, operand);
   }
 
   void note(Misfit misfit, std::size_t spec, std::size_t operand) {
@@ -127,11 +155,29 @@ class Matcher {
 
 }  // namespace
 
-bool lies_in(const Scope& scope, Modifier space, ir::Symbol name) {
+isa::TextureMode texture_mode(const ir::Module& module) {
+  const bool is_independent = std::ranges::any_of(module.target_options, [&](ir::Symbol option) {
+    return module.text(option) == "texmode_independent";
+  });
+  return is_independent ? TextureMode::Independent : TextureMode::Unified;
+}
+
+bool lies_in(const Scope& scope, Modifier space, const Operand& symbol) {
   const auto wanted = named_space(space);
   if (!wanted) return true;
-  const auto found = space_of(scope, name);
+  const auto found = space_of(scope, symbol);
   return !found || *found == *wanted;
+}
+
+std::optional<unsigned> widths_on(const Scope& scope, const OperandSpec& spec) {
+  for (const isa::AddressWidths& widths : spec.widths) {
+    if (!widths.needs || widths.needs->admits(scope.module.target)) return widths.bits;
+  }
+  return std::nullopt;
+}
+
+bool is_unseen(const Scope& scope, const OperandSpec& spec) {
+  return spec.unseen && !scope.by_manual && !widths_on(scope, spec);
 }
 
 bool is_narrow_address(const Scope& scope, const OperandSpec& spec, const Operand& base) {
@@ -153,12 +199,20 @@ Misfit check_address(const Scope& scope, const OperandSpec& spec, const Operand&
   }
   const bool is_plain = spec.parts.empty() || has(spec.parts[0].accept, Accept::Address);
   if (!is_plain && operand.value != 0) return Misfit::Kind;  // an offset from what is no address
+  if (!is_plain && is_of_other_mode(scope, spec.parts[0])) return Misfit::Kind;
   const Misfit base =
       is_plain ? check_base(scope, spec, children[0]) : check(scope, spec.parts[0], children[0]);
   if (base != Misfit::None) return base;
   if (spec.parts.empty()) return children.size() == 1 ? Misfit::None : Misfit::Kind;
   const Fit rest = fit(scope, std::span(spec.parts).subspan(1), children.subspan(1));
   return rest.has_count ? rest.misfit : Misfit::Elements;
+}
+
+Misfit check_bare(const Scope& scope, const OperandSpec& spec, const Operand& base) {
+  if (!spec.bare || scope.by_manual) return Misfit::Kind;
+  // Where no size is given, ptxas does not look at a register without brackets.
+  if (base.kind == OperandKind::Register && !widths_on(scope, spec)) return Misfit::None;
+  return check_base(scope, spec, base);
 }
 
 Misfit check_pair(const Scope& scope, const OperandSpec& spec, const Operand& operand) {

@@ -72,6 +72,8 @@ class ParameterCheck {
 
   /// Whether .ptr may stand there: entries and prototypes.
   bool takes_pointers = true;
+  /// Whether nothing is ever passed: ptxas does not look at predicates then.
+  bool is_declaration = true;
 
  private:
   void function_parameter(const ir::Variable& parameter) {
@@ -92,6 +94,10 @@ class ParameterCheck {
       refuse(parameter, "a pointer is to .const, .global, .local or .shared");
     }
     if (parameter.dimensions.size() > 1) refuse(parameter, "an array has one dimension");
+    if (isa::info(parameter.type).kind == isa::TypeKind::Predicate &&
+        parameter.space == Space::Param && (!is_declaration || parameter.count)) {
+      refuse(parameter, "a predicate is in .reg");
+    }
     check_type(findings_, parameter);
   }
 
@@ -113,6 +119,7 @@ class ParameterCheck {
 void check_parameters(Findings& findings, const ir::Function& function) {
   if (function.parameters.empty() && function.returns.empty()) return;
   ParameterCheck check(findings, findings.name(function.name), function.loc);
+  check.is_declaration = function.is_declaration;
   if (function.is_entry) return check.entry(function.parameters);
   check.takes_pointers = false;
   check.inputs(function.parameters);

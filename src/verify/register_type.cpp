@@ -23,6 +23,14 @@ bool is_untyped_pair(Type declared, TypeKind want, isa::Registers registers) {
          (is_integer(want) || want == TypeKind::Predicate);
 }
 
+/// A wider register: of any kind, or one that cvt makes narrower without rounding.
+bool is_wide_enough(const TypeInfo& reg, const TypeInfo& want, isa::Width width) {
+  if (width == isa::Width::Exact || reg.bits <= want.bits) return false;
+  if (width == isa::Width::AtLeast) return true;
+  const bool is_whole = reg.kind == TypeKind::Bits || is_integer(reg.kind);
+  return is_whole && reg.bits <= 64 && want.kind != TypeKind::Float;
+}
+
 bool holds_usual(Type declared, Type type, isa::Width width, isa::Registers registers) {
   if (declared == type) return true;
   const TypeInfo& reg = isa::info(declared);
@@ -34,7 +42,7 @@ bool holds_usual(Type declared, Type type, isa::Width width, isa::Registers regi
   if (!want.is_register) {
     return is_same_size && (reg.kind == TypeKind::Bits || is_pair);
   }
-  const bool fits = is_same_size || (width == isa::Width::AtLeast && reg.bits > want.bits);
+  const bool fits = is_same_size || is_wide_enough(reg, want, width);
   if (!fits) return false;
   if (want.kind == TypeKind::Bits) return true;
   if (is_integer(want.kind) && is_integer(reg.kind)) return true;

@@ -49,6 +49,23 @@ def test_products(verdict: Verdict) -> None:
         assert differences(verdict, judged) == []
 
 
+def test_mutations(verdict: Verdict) -> None:
+    judged = list(golden.line_lists(GOLDEN / "mutations.json.xz"))
+    assert {one.machine.texmode for one in judged} == {"", "texmode_independent"}
+    for one in judged:
+        assert any(one.accepted)
+        assert not all(one.accepted)
+        assert differences(verdict, one) == []
+
+
+def test_the_sweep(verdict: Verdict) -> None:
+    """A form per line, a machine per bit row; a few of the machines unless all are asked for."""
+    swept = list(golden.line_lists(GOLDEN / "sweep.json.xz", machines=1.0 if IS_FULL else 0.1))
+    assert len({one.machine.target for one in swept}) > 10
+    for one in swept:
+        assert differences(verdict, one) == []
+
+
 def test_a_wrong_bit_is_noticed(verdict: Verdict) -> None:
     """The comparison itself can fail."""
     judged = next(golden.products(GOLDEN / "products.json.xz", 0.001))

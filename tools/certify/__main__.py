@@ -5,6 +5,7 @@ instances   every legal spelling of every form, operands fitted
 product     the full product over the words of each family, legal or not
 mutations   one step away from legal: a modifier or an operand changed
 sweep       representatives of each form and gated value, over all versions and targets
+modules     the header alone, at versions that a target is younger than
 examples    the table's own examples
 manual      the example instructions of a local copy of the PTX manual (--path)
 cccl        the asm templates of the cuda::ptx headers of the nvidia-cuda-cccl wheel
@@ -25,7 +26,8 @@ from .batch import VERSION, Machine
 from .compare import Comparison, load_ledger
 from .instance import is_named
 from .ptxas import Ptxas, find_ptxas
-from .suites import SUITES, Session
+from .suites import SUITES, Session, finish
+from .tasks import Selection, run
 from .verdict import Verdict, find_verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +57,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Run; exit status 1 when a difference is not in the ledger."""
+    """Run; exit status 1 when a difference is not in the ledger, or an entry covers none."""
     options = arguments()
     try:
         table = load(options.table)
@@ -72,24 +74,27 @@ def main() -> int:
         for target in filter(None, options.target.split(","))
         for version in options.version.split(",")
     ]
-    comparison = None
-    if not options.list:
-        ptxas, verdict = find_ptxas(), find_verdict(ROOT)
-        if ptxas is None or verdict is None:
-            print("certify: needs the ptxas wheel and the built verdict program", file=sys.stderr)
-            return 2
-        comparison = Comparison(
-            Ptxas(ptxas, options.jobs),
-            Verdict(verdict, options.jobs),
-            load_ledger(Path(__file__).with_name("ledger.toml")),
-        )
-        if options.update_golden:
-            golden.update(ROOT / "tests/diff/golden", table, forms, comparison.ptxas)
-    session = Session(table, forms, machines, comparison, options.cap, options.path)
-    chosen = SUITES if options.what == "all" else {options.what: SUITES[options.what]}
-    for name, suite in chosen.items():
-        suite(session, name)
-    return session.finish(options.show, options.all)
+    suites = list(SUITES) if options.what == "all" else [options.what]
+    if options.list:
+        session = Session(table, forms, machines, None, options.cap, options.path)
+        for name in suites:
+            SUITES[name](session, name)
+        return 0
+    ptxas, verdict = find_ptxas(), find_verdict(ROOT)
+    if ptxas is None or verdict is None:
+        print("certify: needs the ptxas wheel and the built verdict program", file=sys.stderr)
+        return 2
+    ledger = load_ledger(Path(__file__).with_name("ledger.toml"))
+    comparison = Comparison(Ptxas(ptxas, options.jobs), Verdict(verdict, options.jobs), ledger)
+    if options.update_golden:
+        golden.update(ROOT / "tests/diff/golden", table, forms, comparison)
+    selection = Selection(options.table, forms, machines, options.cap, options.path)
+    status = finish(run(suites, selection, comparison, options.jobs), options.show, options.all)
+    is_whole = options.what == "all" and not names and not machines and not options.cap
+    stale = [entry for entry in ledger if entry not in comparison.used] if is_whole else []
+    for entry in stale:
+        print(f"ledger: '{entry.pattern.pattern}' covers no difference: remove it")
+    return 1 if stale else status
 
 
 if __name__ == "__main__":

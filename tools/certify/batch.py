@@ -2,8 +2,8 @@
 """Batch modules: many instructions, one per line, in one function that declares what they name.
 
 A register's name says its type (%r b32, %rd b64, %f f32, ...); smem, gmem, cmem, lmem and param0
-are variables, param1 a parameter of a call, tex0 and surf0 a texture and a surface, func0 a
-function, L0 a label, T0 a list of branch targets, P0 a prototype.
+are variables, param1 a parameter of a call, tex0, samp0 and surf0 a texture, a sampler and a
+surface, func0 a function, L0 a label, T0 a list of branch targets, P0 a prototype.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ VERSION = "9.4"
 
 @dataclass(frozen=True, order=True)
 class Machine:
-    """What a module is written for: ``sm_90a`` at PTX ISA ``8.0``."""
+    """What a module is written for: ``sm_90a`` at PTX ISA ``8.0``, in a texture mode.
+
+    No mode stands for the unified one, which need not be named.
+    """
 
     target: str
     version: str = VERSION
+    texmode: str = ""
 
     @property
     def number(self) -> tuple[int, int]:
@@ -33,12 +37,16 @@ class Machine:
         return int(major), int(minor)
 
     def __str__(self) -> str:
-        return f"{self.target} at {self.version}"
+        mode = f" with {self.texmode}" if self.texmode else ""
+        return f"{self.target} at {self.version}{mode}"
 
 
-# Declared only in batches that name them.
+INDEPENDENT = "texmode_independent"
+
+# Declared only in batches that name them, samp0 only where samplers are variables.
 _DECLARATIONS = {
     "tex0": ".global .texref tex0;\n",
+    "samp0": ".global .samplerref samp0;\n",
     "surf0": ".global .surfref surf0;\n",
     "func0": ".func func0() { ret; }\n",
 }
@@ -56,10 +64,16 @@ class FrameRefused(RuntimeError):
 def head(machine: Machine, body: str) -> str:
     """Everything before the first instruction."""
     registers = {t: p for t, p in REGISTERS.items() if t != "b128" or machine.number >= (8, 3)}
+    mode = f", {machine.texmode}" if machine.texmode else ""
+    declared = {
+        name: text
+        for name, text in _DECLARATIONS.items()
+        if name in body and (name != "samp0" or machine.texmode == INDEPENDENT)
+    }
     return (
-        f".version {machine.version}\n.target {machine.target}\n.address_size 64\n"
+        f".version {machine.version}\n.target {machine.target}{mode}\n.address_size 64\n"
         ".global .align 16 .b8 gmem[64];\n.const .align 16 .b8 cmem[64];\n"
-        + "".join(text for name, text in _DECLARATIONS.items() if name in body)
+        + "".join(declared.values())
         + ".visible .entry k(.param .u64 param0) {\n"
         ".shared .align 16 .b8 smem[64];\n.local .align 16 .b8 lmem[64];\n"
         + "".join(text for name, text in _LOCAL_DECLARATIONS.items() if name in body)

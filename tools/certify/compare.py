@@ -8,7 +8,7 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .batch import FrameRefused, Machine
@@ -26,6 +26,7 @@ class Difference:
     machine: Machine
     ours: str
     theirs: str
+    reason: str = ""  # of the ledger's entry
 
     @property
     def family(self) -> str:
@@ -52,22 +53,27 @@ def line_family(line: str) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A difference that is meant: lines it covers, our verdict ("accepts" or a code), why."""
+    """A difference that is meant: lines and targets it covers, our verdict, why."""
 
     pattern: re.Pattern[str]
-    ours: str
+    target: re.Pattern[str]
+    ours: str  # "accepts" or a code
     reason: str
 
     def covers(self, difference: Difference) -> bool:
         """Say whether this is the entry of a difference."""
         ours = difference.ours.split(" ")[0] or "accepts"
-        return self.ours == ours and bool(self.pattern.search(difference.line))
+        is_there = self.target.search(difference.machine.target)
+        return self.ours == ours and bool(is_there and self.pattern.search(difference.line))
 
 
 def load_ledger(path: Path) -> list[Entry]:
     """Read the ledger."""
     data = tomllib.loads(path.read_text(encoding="utf-8"))
-    return [Entry(re.compile(e["line"]), e["ours"], e["reason"]) for e in data.get("entry", [])]
+    return [
+        Entry(re.compile(e["line"]), re.compile(e.get("target", "")), e["ours"], e["reason"])
+        for e in data.get("entry", [])
+    ]
 
 
 @dataclass
@@ -79,10 +85,10 @@ class Figures:
     lines: int = 0
     accepted: int = 0
     agreed: int = 0
-    known: int = 0
     crashes: int = 0
     late: int = 0  # refused by ptxas only when it generates code; among those agreed
     seconds: float = 0.0
+    known: list[Difference] = field(default_factory=list)  # in the ledger
     unknown: list[Difference] = field(default_factory=list)
 
     def add(self, other: Figures) -> None:
@@ -100,7 +106,7 @@ class Figures:
         share = 100.0 * self.agreed / max(self.lines, 1)
         return (
             f"{self.suite} {self.where}: {self.lines} lines, ptxas accepts {self.accepted}, "
-            f"agreed {self.agreed} ({share:.3f}%), ledger {self.known}, "
+            f"agreed {self.agreed} ({share:.3f}%), ledger {len(self.known)}, "
             f"DISAGREE {len(self.unknown)}"
             + (f", {self.late} refused in code generation" if self.late else "")
             + (f", crashed ptxas {self.crashes}" if self.crashes else "")
@@ -115,6 +121,7 @@ class Comparison:
         self.ptxas = ptxas
         self.verdict = verdict
         self.ledger = ledger
+        self.used: set[Entry] = set()  # entries that covered a difference
 
     def run(self, name: str, lines: Iterable[str], machine: Machine) -> Figures:
         """Compare the verdicts on the distinct lines."""
@@ -130,25 +137,38 @@ class Comparison:
                 figures.agreed += 1
                 continue
             difference = Difference(line, machine, mine, other)
-            if any(entry.covers(difference) for entry in self.ledger):
-                figures.known += 1
+            entries = [entry for entry in self.ledger if entry.covers(difference)]
+            if entries:
+                figures.known.append(replace(difference, reason=entries[0].reason))
             else:
                 figures.unknown.append(difference)
         self._ask_again(figures, machine)
+        self.used |= {e for e in self.ledger for known in figures.known if e.covers(known)}
         figures.seconds = time.monotonic() - start
         return figures
 
     def _ask_again(self, figures: Figures, machine: Machine) -> None:
         """Lines that only we refuse: ptxas may refuse them when it generates code."""
-        asked = [d.line for d in figures.unknown if d.ours][:ASKED_AGAIN]
-        refused = {
-            line
-            for line, verdict in zip(asked, self.ptxas.assemble(asked, machine), strict=True)
-            if verdict
-        }
+        found = figures.unknown + figures.known
+        refused = self._refused_late([d.line for d in found if d.ours], machine)
         figures.late += len(refused)
         figures.agreed += len(refused)
         figures.unknown = [d for d in figures.unknown if not d.ours or d.line not in refused]
+        figures.known = [d for d in figures.known if not d.ours or d.line not in refused]
+
+    def _refused_late(self, lines: list[str], machine: Machine) -> set[str]:
+        """Those of `lines` that pass the parser of ptxas and not its code generation."""
+        asked = lines[:ASKED_AGAIN]
+        verdicts = self.ptxas.assemble(asked, machine)
+        return {line for line, verdict in zip(asked, verdicts, strict=True) if verdict}
+
+    def accepted(self, lines: list[str], machine: Machine) -> list[bool]:
+        """Return what ptxas takes; its code generation is asked where only we refuse."""
+        theirs, ours = self.ptxas.judge(lines, machine), self.verdict.judge(lines, machine)
+        passed = [verdict == "" for verdict in theirs]
+        doubtful = [line for line, ok, mine in zip(lines, passed, ours, strict=True) if ok and mine]
+        refused = self._refused_late(doubtful, machine)
+        return [ok and line not in refused for line, ok in zip(lines, passed, strict=True)]
 
     def run_frames(self, name: str, machines: list[Machine]) -> Figures:
         """Compare the verdicts on modules of one instruction, header included."""

@@ -23,7 +23,11 @@ _PREFERENCE = (
     "vec", "reg", "pred", "addr", "sel", "neg", "imm", "fimm", "label", "sym", "special", "paren",
     "notpred", "sink",
 )  # fmt: skip
-_SYMBOLS = {"shared": "smem", "global": "gmem", "const": "cmem", "local": "lmem", "param": "param0"}
+# Variables of the frame by state space, and by opaque type.
+_SYMBOLS = {
+    "shared": "smem", "global": "gmem", "const": "cmem", "local": "lmem", "param": "param0",
+    "texref": "tex0", "samplerref": "samp0", "surfref": "surf0",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,18 +56,19 @@ class _Writing:
 
 
 class Fitter:
-    """Fits operands to the spellings of one form."""
+    """Fits operands to the spellings of one form, for modules of one texture mode."""
 
-    def __init__(self, table: Table, form: Form) -> None:
+    def __init__(self, table: Table, form: Form, texmode: str = "") -> None:
         self.table = table
         self.form = form
+        self.texmode = texmode.removeprefix("texmode_") or "unified"
         self.types = {entry.name: entry for entry in table.types}
         self.slots = {slot.name for slot in form.slots}
         self.leaves = [leaf for operand in form.operands for leaf in operand.leaves()]
         self.optional = frozenset(
             operand.use.name
             for operand in [*form.operands, *self.leaves]
-            if operand.use.optional and not operand.text.condition
+            if operand.use.optional and not operand.text.condition and not operand.text.texmode
         )
 
     def plain(self, bound: Bound) -> list[str]:
@@ -111,6 +116,9 @@ class Fitter:
         if operand.text.condition and not operand.use.shape:
             if not is_there(operand.text, writing.bound):
                 return ""
+        elif operand.text.texmode and operand.use.optional and not operand.use.shape:
+            if operand.text.texmode != self.texmode:
+                return ""
         elif operand.use.optional and operand.use.name not in writing.written:
             return ""
         if not operand.parts:
@@ -133,8 +141,13 @@ class Fitter:
             prefix = self._prefix(type_name)
             start = number * 8 if number * 8 + count < REGISTER_COUNT else 1
             elements = [f"%{prefix}{start + i}" for i in range(max(count, 1))]
+            if text.indexed:
+                elements[0] = f"%r{start}"
             return "{" + ", ".join(["_", *elements[1:]] if kind == "sink" else elements) + "}"
-        return self._scalar(text, kind, type_name, number * 8, choice.number)
+        scalar = self._scalar(text, kind, type_name, number * 8, choice.number)
+        if kind in ("imm", "fimm") and count and not text.bare and kind not in text.odd_kinds:
+            return "{" + ", ".join([scalar] * count) + "}"
+        return scalar
 
     def _type(self, text: OperandText, bound: Bound, choice: Choice) -> str:
         try:
@@ -151,14 +164,16 @@ class Fitter:
             return 1
 
     def _kind(self, text: OperandText, type_name: str, count: int, choice: Choice) -> str:
-        kinds = [kind for kind in _PREFERENCE if kind in text.kinds]
+        kinds = [kind for kind in _PREFERENCE if kind in text.kinds and kind not in text.odd_kinds]
         if type_name == "pred" and "pred" in kinds:
             kinds = ["pred", *(kind for kind in kinds if kind not in ("reg", "imm", "fimm"))]
         elif "reg" in kinds and "pred" in kinds:
             kinds.remove("pred")
+        if text.uncounted:
+            kinds.sort(key=lambda kind: kind == "vec")
         if text.count and "vec" in kinds:
             kinds = [k for k in kinds if k != ("reg" if count else "vec")] or ["vec"]
-        return choice.kind if choice.kind in kinds else kinds[0]
+        return choice.kind if choice.kind in (*kinds, *text.odd_kinds) else kinds[0]
 
     def _scalar(self, text: OperandText, kind: str, type_name: str, number: int, nth: int) -> str:
         register = f"%{self._prefix(type_name)}{number}"
@@ -168,7 +183,8 @@ class Fitter:
         if kind == "fimm":
             return "0d3FF0000000000000" if is_wide else "0f3F800000"
         if kind == "sym":
-            return "gmem" if is_wide else "smem"
+            opaque = [_SYMBOLS[one.name] for one in text.types if one.name in _SYMBOLS]
+            return [*opaque, "gmem" if is_wide else "smem"][0]
         if kind == "special":
             return "%clock64" if is_wide else "%tid.x"
         if kind == "sel":
@@ -189,6 +205,11 @@ class Fitter:
         # In a kernel .param::func is a parameter of a call, which has no address in a register.
         plain = symbol if space == "param::func" else register
         return [plain, f"{register}+16", f"{register}+-16", symbol, f"{symbol}+8"][nth]
+
+
+def names_sampler(form: Form) -> bool:
+    """Whether the texture mode of a module decides about an operand of a form."""
+    return any(leaf.text.texmode for operand in form.operands for leaf in operand.leaves())
 
 
 def literal(text: OperandText, nth: int = 0) -> str:

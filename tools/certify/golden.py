@@ -3,8 +3,8 @@
 
 What is stored stands on its own: words and operands are written out, nothing is taken from the
 table when the golden is read, so an error in the table shows as a difference. A product is its word
-lists, the operands for the words that decide about them, and one bit per spelling. Everything else
-is a list of lines with one bit per line and machine.
+lists, the operands for the words that decide about them, and one bit per spelling. Mutations, and
+what is swept over versions and targets, are lists of lines with a bit per line and machine.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from typing import Any
 
 from isagen.table import Form, Table
 
-from .batch import VERSION, Machine
+from .batch import INDEPENDENT, Machine
+from .compare import Comparison
+from .fit import names_sampler
 from .legal import Availability
 from .mutate import Mutator
 from .product import Product, families
-from .ptxas import Ptxas
 from .sweep import machines as sweep_machines
 from .sweep import representatives
 
 MACHINES = (Machine("sm_90a"), Machine("sm_100a"))
 SPELLINGS = 400  # of one form's product
-MUTATIONS = 24  # of one form
-REPRESENTATIVES = 5  # one of so many is swept
-SWEPT = ("sm_90a", "sm_100a")  # at every version; the others at the newest
+MUTATED = ("sm_80", "sm_90a", "sm_100a", "sm_107a", "sm_120a")
+MUTATIONS = 16  # of one form, on one of those
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def row_lines(row: dict[str, Any]) -> list[str]:
     return [spelling(row, index) for index in walk(row["size"], SPELLINGS)]
 
 
-def make_products(table: Table, forms: list[Form], ptxas: Ptxas) -> dict[str, Any]:
+def make_products(table: Table, forms: list[Form], comparison: Comparison) -> dict[str, Any]:
     """Return the products of all families with ptxas's verdicts."""
     rows = [
         product_row(Product(table, form, members))
@@ -122,39 +122,48 @@ def make_products(table: Table, forms: list[Form], ptxas: Ptxas) -> dict[str, An
     for row in rows:
         row["accepted"] = {}
     for machine in MACHINES:
-        verdicts = iter(ptxas.judge([line for part in lines for line in part], machine))
+        bits = iter(comparison.accepted([line for part in lines for line in part], machine))
         for row, part in zip(rows, lines, strict=True):
-            row["accepted"][machine.target] = pack([next(verdicts) == "" for _ in part])
+            row["accepted"][machine.target] = pack([next(bits) for _ in part])
     return {"rows": rows}
 
 
-def make_lines(table: Table, forms: list[Form], ptxas: Ptxas) -> dict[str, Any]:
-    """Mutations on the usual machines, and representatives over versions and targets."""
+def make_mutations(table: Table, forms: list[Form], comparison: Comparison) -> dict[str, Any]:
+    """Mutations of every form on the usual machines, those with samplers in both texture modes."""
     mutator = Mutator(table)
+    sampled = [form for form in forms if names_sampler(form)]
     rows = []
-    for machine in MACHINES:
+    for machine, members in [
+        *((Machine(target), forms) for target in MUTATED),
+        *((Machine(target, texmode=INDEPENDENT), sampled) for target in MUTATED),
+    ]:
         has = Availability(table, machine).has
-        lines = list(
-            dict.fromkeys(
-                made.text for form in forms for made in mutator.mutations(form, has, MUTATIONS)
-            )
+        made = (
+            one.text
+            for form in members
+            for one in mutator.mutations(form, has, MUTATIONS, machine.texmode)
         )
-        verdicts = ptxas.judge(lines, machine)
-        rows.append(
-            {"lines": lines, "accepted": {_name(machine): pack([v == "" for v in verdicts])}}
-        )
-    lines = list(dict.fromkeys(representatives(table, forms)))[::REPRESENTATIVES]
-    ptxas.sample = 1
-    accepted = {}
-    for machine in sweep_machines(table):
-        if machine.version == VERSION or machine.target in SWEPT:
-            accepted[_name(machine)] = pack([v == "" for v in ptxas.judge(lines, machine)])
-    rows.append({"lines": lines, "accepted": accepted})
+        lines = list(dict.fromkeys(made))
+        if lines:
+            accepted = {_name(machine): pack(comparison.accepted(lines, machine))}
+            rows.append({"lines": lines, "accepted": accepted})
     return {"rows": rows}
+
+
+def make_sweep(table: Table, forms: list[Form], comparison: Comparison) -> dict[str, Any]:
+    """One plain spelling of each form over all versions and targets."""
+    plain = [next(representatives(table, [form]), "") for form in forms]
+    lines = list(dict.fromkeys(filter(None, plain)))
+    comparison.ptxas.sample = 1
+    accepted = {
+        _name(machine): pack(comparison.accepted(lines, machine))
+        for machine in sweep_machines(table)
+    }
+    return {"rows": [{"lines": lines, "accepted": accepted}]}
 
 
 def _name(machine: Machine) -> str:
-    return f"{machine.target} {machine.version}"
+    return " ".join(filter(None, (machine.target, machine.version, machine.texmode)))
 
 
 def save(path: Path, data: dict[str, Any]) -> None:
@@ -170,10 +179,11 @@ def load(path: Path) -> dict[str, Any]:
     return found
 
 
-def update(folder: Path, table: Table, forms: list[Form], ptxas: Ptxas) -> None:
+def update(folder: Path, table: Table, forms: list[Form], comparison: Comparison) -> None:
     """Write the golden anew."""
-    save(folder / "products.json.xz", make_products(table, forms, ptxas))
-    save(folder / "lines.json.xz", make_lines(table, forms, ptxas))
+    save(folder / "products.json.xz", make_products(table, forms, comparison))
+    save(folder / "mutations.json.xz", make_mutations(table, forms, comparison))
+    save(folder / "sweep.json.xz", make_sweep(table, forms, comparison))
 
 
 def products(path: Path, share: float = 1.0) -> Iterator[Judged]:
@@ -191,17 +201,15 @@ def products(path: Path, share: float = 1.0) -> Iterator[Judged]:
         yield Judged(machine, lines, accepted)
 
 
-def line_lists(path: Path, share: float = 1.0) -> Iterator[Judged]:
-    """Return the stored lines by machine."""
+def line_lists(path: Path, share: float = 1.0, machines: float = 1.0) -> Iterator[Judged]:
+    """Return the stored lines by machine: a share of the lines on a share of the machines."""
     for row in load(path)["rows"]:
-        for name, bits in row["accepted"].items():
-            target, version = name.split(" ")
+        names = sorted(row["accepted"])
+        for name in [names[i] for i in _kept(len(names), machines, "machines")]:
             kept = _kept(len(row["lines"]), share, name)
-            all_bits = unpack(bits, len(row["lines"]))
+            bits = unpack(row["accepted"][name], len(row["lines"]))
             yield Judged(
-                Machine(target, version),
-                [row["lines"][i] for i in kept],
-                [all_bits[i] for i in kept],
+                Machine(*name.split(" ")), [row["lines"][i] for i in kept], [bits[i] for i in kept]
             )
 
 

@@ -92,11 +92,11 @@ def cover(form: Form, has: Callable[[Needs], bool], extra: int = 0, seed: int = 
 
 
 def legal_instances(
-    table: Table, forms: list[Form], has: Callable[[Needs], bool], cap: int
+    table: Table, forms: list[Form], has: Callable[[Needs], bool], cap: int, texmode: str = ""
 ) -> Iterator[Instance]:
     """Every legal spelling with plain operands; every variant of the operands on a covering set."""
     for form in forms:
-        fitter = Fitter(table, form)
+        fitter = Fitter(table, form, texmode)
         for bound in draw(form, has, cap):
             yield instance(form, bound, fitter.plain(bound))
         for bound in cover(form, has):

@@ -58,10 +58,12 @@ class Mutator:
             texts = [value.text for slot in form.slots for value in slot.values]
             self.words.setdefault(form.opcode, {}).update(dict.fromkeys(texts))
 
-    def mutations(self, form: Form, has: Callable[[Needs], bool], cap: int) -> Iterator[Instance]:
+    def mutations(
+        self, form: Form, has: Callable[[Needs], bool], cap: int, texmode: str = ""
+    ) -> Iterator[Instance]:
         """At most about `cap` mutations of a form, evenly over kinds of steps."""
         source = random.Random(f"{self.seed} {form.where}")
-        fitter = Fitter(self.table, form)
+        fitter = Fitter(self.table, form, texmode)
         modifiers: list[Instance] = []
         operands: list[Instance] = []
         for bound in cover(form, has, extra=3, seed=self.seed):

@@ -22,9 +22,9 @@ from .legal import Bound
 class Product:
     """The product over the slots of one form, with the words of its family."""
 
-    def __init__(self, table: Table, form: Form, family: list[Form]) -> None:
+    def __init__(self, table: Table, form: Form, family: list[Form], texmode: str = "") -> None:
         self.form = form
-        self.fitter = Fitter(table, form)
+        self.fitter = Fitter(table, form, texmode)
         self.deciding = slots_named_by(form)
         words: dict[str, dict[str, None]] = {}
         for member in family:
@@ -77,9 +77,3 @@ def families(forms: list[Form]) -> dict[str, list[Form]]:
     for form in forms:
         found.setdefault(family_of(form), []).append(form)
     return found
-
-
-def product(table: Table, forms: list[Form], cap: int, mixed: int) -> Iterator[Instance]:
-    """Return the products of every form of a family."""
-    for form in forms:
-        yield from Product(table, form, forms).instances(cap, mixed)

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from isagen.table import Form, Table
 
 from . import cccl, manual
-from .batch import Machine
+from .batch import INDEPENDENT, Machine
 from .compare import Comparison, Figures, report
+from .fit import names_sampler
 from .instance import is_named, legal_instances
 from .legal import Availability
 from .mutate import Mutator
-from .product import families, product
+from .product import Product, families
 from .sweep import early_machines, representatives
 from .sweep import machines as sweep_machines
 
@@ -25,6 +27,7 @@ FULL = [
 ]  # fmt: skip
 OLDEST = Machine("sm_75", "6.3")  # has the instructions that later versions lost
 USUAL = ["sm_80", "sm_90a", "sm_100a", "sm_107a", "sm_120a"]
+PRODUCT = ["sm_90a", "sm_100a"]
 
 
 class Session:
@@ -48,99 +51,116 @@ class Session:
         self.figures: list[Figures] = []
 
     def compare(self, name: str, lines: Iterable[str], machine: Machine) -> None:
-        """Compare lines on a machine and print the figures; without judges, print the lines."""
+        """Compare lines on a machine; without judges, print them."""
         if self.comparison is None:
             print("\n".join(dict.fromkeys(lines)))
             return
-        figures = self.comparison.run(name, lines, machine)
-        print(figures, flush=True)
-        self.figures.append(figures)
+        self.figures.append(self.comparison.run(name, lines, machine))
 
     def on(self, targets: list[str]) -> list[Machine]:
         """Return the machines asked for, else `targets` at the newest version."""
         return self.machines or [Machine(target) for target in targets]
 
-    def finish(self, shown: int, is_all: bool) -> int:
-        """Print what differs and the sums; the exit status."""
-        unknown = [difference for figures in self.figures for difference in figures.unknown]
-        if is_all:
-            for d in unknown:
-                print(f"{d.machine}\t{d.line}\t{d.ours or 'accepts'}\t{d.theirs or 'accepts'}")
-        elif unknown:
-            print(report(unknown, shown))
-        sums: dict[str, Figures] = {}
-        for figures in self.figures:
-            sums.setdefault(figures.suite, Figures(figures.suite, "in all")).add(figures)
-        if len(self.figures) > 1:
-            print("\n".join(map(str, sums.values())))
-        return 1 if unknown else 0
+    def rounds(self, targets: list[str]) -> Iterator[tuple[Machine, list[Form]]]:
+        """Each machine with the forms to judge there; those with samplers in both texture modes."""
+        sampled = [form for form in self.forms if names_sampler(form)]
+        for machine in self.on(targets):
+            yield machine, self.forms
+            if sampled:
+                yield replace(machine, texmode=INDEPENDENT), sampled
+
+
+def finish(parts: list[Figures], shown: int, is_all: bool) -> int:
+    """Print what differs and the sums; the exit status."""
+    unknown = [difference for figures in parts for difference in figures.unknown]
+    if is_all:
+        for d in [*unknown, *(d for figures in parts for d in figures.known)]:
+            verdicts = f"{d.ours or 'accepts'}\t{d.theirs or 'accepts'}"
+            print(f"{d.machine}\t{d.line}\t{verdicts}\t{d.reason or 'open'}")
+    elif unknown:
+        print(report(unknown, shown))
+    sums: dict[str, Figures] = {}
+    for figures in parts:
+        sums.setdefault(figures.suite, Figures(figures.suite, "in all")).add(figures)
+    if len(parts) > 1:
+        print("\n".join(map(str, sums.values())))
+    return 1 if unknown else 0
 
 
 def instances(session: Session, name: str) -> None:
     """Every legal spelling; the named families in full."""
     cap = session.cap or 20_000
-    for machine in session.on(USUAL):
+    for machine, forms in session.rounds(USUAL):
         has = Availability(session.table, machine).has
-        full = [form for form in session.forms if is_named(form, FULL)]
-        rest = [form for form in session.forms if not is_named(form, FULL)]
-
-        def lines() -> Iterator[str]:
-            for made in legal_instances(session.table, full, has, cap * 50):  # noqa: B023
-                yield made.text
-            for made in legal_instances(session.table, rest, has, cap):  # noqa: B023
-                yield made.text
-
-        session.compare(name, lines(), machine)
+        lines = (
+            made.text
+            for form in forms
+            for made in legal_instances(
+                session.table,
+                [form],
+                has,
+                cap * 50 if is_named(form, FULL) else cap,
+                machine.texmode,
+            )
+        )
+        session.compare(name, lines, machine)
 
 
 def products(session: Session, name: str) -> None:
     """Compare the full product of each family, sampled beyond the cap."""
-    for machine in session.on(["sm_90a", "sm_100a"]):
-        for family, members in families(session.forms).items():
+    relatives = families(session.table.forms)
+    for machine, forms in session.rounds(PRODUCT):
+        for family, members in families(forms).items():
             is_full = any(is_named(form, FULL) for form in members)
             cap = session.cap or (500_000 if is_full else 10_000)
-            lines = (made.text for made in product(session.table, members, cap, cap // 25))
+            made = (
+                Product(session.table, form, relatives[family], machine.texmode) for form in members
+            )
+            lines = (one.text for each in made for one in each.instances(cap, cap // 25))
             session.compare(f"{name} {family}", lines, machine)
 
 
 def mutations(session: Session, name: str) -> None:
     """One-step mutations of every form."""
     mutator = Mutator(session.table)
-    for machine in session.on(USUAL):
+    for machine, forms in session.rounds(USUAL):
         has = Availability(session.table, machine).has
         lines = (
             made.text
-            for form in session.forms
-            for made in mutator.mutations(form, has, session.cap or 600)
+            for form in forms
+            for made in mutator.mutations(form, has, session.cap or 600, machine.texmode)
         )
         session.compare(name, lines, machine)
 
 
 def sweep(session: Session, name: str) -> None:
     """Compare representatives over all versions and targets."""
-    lines = list(dict.fromkeys(representatives(session.table, session.forms)))
     chosen = session.machines or sweep_machines(session.table)
-    if session.comparison is None:
-        print("\n".join(lines))
-        return
-    total = Figures(name, f"{len(chosen)} machines")
-    session.comparison.ptxas.sample = 1
-    for machine in chosen:
-        total.add(session.comparison.run(name, lines, machine))
-    print(total, flush=True)
-    session.figures.append(total)
-    if not session.machines and len(session.forms) == len(session.table.forms):
-        early = early_machines(session.table)
-        frames = session.comparison.run_frames(f"{name} of modules", early)
-        print(frames, flush=True)
-        session.figures.append(frames)
+    for texmode in ("", INDEPENDENT):
+        forms = [form for form in session.forms if not texmode or names_sampler(form)]
+        lines = list(dict.fromkeys(representatives(session.table, forms, texmode)))
+        if session.comparison is None:
+            print("\n".join(lines))
+        elif lines:
+            total = Figures(name, f"{len(chosen)} machines {texmode}".rstrip())
+            session.comparison.ptxas.sample = 1
+            for machine in chosen:
+                total.add(session.comparison.run(name, lines, replace(machine, texmode=texmode)))
+            session.figures.append(total)
+
+
+def modules(session: Session, name: str) -> None:
+    """Compare the verdicts on the header alone, where a target is younger than the version."""
+    if session.comparison is not None:
+        early = session.machines or early_machines(session.table)
+        session.figures.append(session.comparison.run_frames(name, early))
 
 
 def examples(session: Session, name: str) -> None:
     """Compare the table's own examples."""
-    for machine in [*session.on(USUAL), *([] if session.machines else [OLDEST])]:
-        lines = (example.text for form in session.forms for example in form.examples)
-        session.compare(name, lines, machine)
+    rounds = [*session.rounds(USUAL), *([] if session.machines else [(OLDEST, session.forms)])]
+    for machine, forms in rounds:
+        session.compare(name, (e.text for form in forms for e in form.examples), machine)
 
 
 def manual_examples(session: Session, name: str) -> None:
@@ -168,6 +188,7 @@ SUITES: dict[str, Callable[[Session, str], None]] = {
     "product": products,
     "mutations": mutations,
     "sweep": sweep,
+    "modules": modules,
     "manual": manual_examples,
     "cccl": cccl_templates,
 }

@@ -35,10 +35,10 @@ def early_machines(table: Table) -> list[Machine]:
     ]
 
 
-def representatives(table: Table, forms: list[Form]) -> Iterator[str]:
+def representatives(table: Table, forms: list[Form], texmode: str = "") -> Iterator[str]:
     """Return a covering set of every form's spellings, and one for every gated rule and operand."""
     for form in forms:
-        fitter = Fitter(table, form)
+        fitter = Fitter(table, form, texmode)
         bounds = cover(form, always)
         gated = [rule for rule in form.rules if rule.needs is not None and not rule.lint]
         if gated:

@@ -7,7 +7,7 @@ from .names import Names
 from .notation import Needs
 from .operand_rows import OperandWriter
 from .pools import Layout, quote
-from .table import Form, Slot, Table, TableError
+from .table import IGNORED, Form, Slot, Table, TableError
 
 
 def lay_out(table: Table, names: Names) -> Layout:
@@ -57,7 +57,8 @@ def _slot_row(names: Names, layout: Layout, slot: Slot, group: int) -> str:
     ]
     optional = "true" if slot.optional else "false"
     run = layout.values.run(values)
-    return f"{{{names.slots.qualified(slot.name)}, {optional}, {group}, {run}}}"
+    ignored = "true" if slot.name == IGNORED else "false"
+    return f"{{{names.slots.qualified(slot.name)}, {optional}, {ignored}, {group}, {run}}}"
 
 
 def order_groups(table: Table, form: Form) -> list[int]:
@@ -77,7 +78,7 @@ def order_groups(table: Table, form: Form) -> list[int]:
             if slot.name in names:
                 groups[index] = len(form.slots) + 1 + number
     for i, first in enumerate(form.slots):
-        for j in range(i):
+        for j in range(i if first.name != IGNORED else 0):
             if domains[first.name] & domains[form.slots[j].name]:
                 groups[j] = groups[j] or j + 1
                 groups[i] = groups[j]

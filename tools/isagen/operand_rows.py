@@ -20,7 +20,7 @@ _ACCEPT = {
     "neg": "Negated", "sel": "Selector",
 }  # fmt: skip
 _ROLE = {"in": "Source", "out": "Destination", "inout": "Both"}
-_CLASS = {"plain": "Plain", "exact": "Exact", "any": "Any"}
+_CLASS = {"plain": "Plain", "exact": "Exact", "any": "Any", "fixed": "Fixed"}
 _STEP = {
     "number": "Number", "slot": "Slot", "+": "Add", "-": "Subtract", "*": "Multiply", "/": "Divide",
     "ceil": "Ceiling", "min": "Minimum", "max": "Maximum",
@@ -45,29 +45,50 @@ class OperandWriter:
         fields = {
             "name": quote(use.name),
             "accept": self._accept(operand),
+            "odd": " | ".join(f"Accept::{_ACCEPT[kind]}" for kind in text.odd_kinds),
             "role": f"Role::{_ROLE[text.role]}" if text.role != "in" else "",
-            "width": "Width::AtLeast" if text.wider else "",
+            "width": _width(text),
             "registers": self._registers(text),
             "optional": "true" if use.optional and not text.condition else "",
             "is_pair": "true" if use.shape == "pair" else "",
             "unified": "true" if use.unified else "",
             "narrow": "true" if text.narrow else "",
             "power_of_two": "true" if text.power_of_two else "",
+            "cut": "true" if text.cut else "",
+            "nonzero": "true" if text.nonzero else "",
             "padded": "true" if text.padded else "",
             "bare": "true" if text.bare else "",
             "indexed": "true" if text.indexed else "",
             "strict": "true" if text.strict else "",
+            "strict_when": self.layout.term_run(self.names, self.form, text.strict_when)
+            if text.strict_when
+            else "",
+            "loose": "true" if text.loose else "",
+            "typed": "true" if text.typed else "",
+            "unseen": "true" if text.unseen else "",
+            "texmode": f"TextureMode::{text.texmode.capitalize()}" if text.texmode else "",
+            "ordinary": "true" if text.ordinary else "",
+            "uncounted": "true" if text.uncounted else "",
             **self._space(text),
+            "unnamed": self.layout.term_run(self.names, self.form, text.unnamed)
+            if text.unnamed
+            else "",
             "condition": condition if text.condition else "",
             "types": self._types(text),
-            "count": self._count(text),
+            "count": self._count(text.count),
             "minimum": "" if text.minimum is None else _literal(text.minimum),
             "maximum": "" if text.maximum is None else _literal(text.maximum),
             "multiple": "" if text.multiple == 1 else str(text.multiple),
+            "multiple_count": self._count(text.multiple_count),
+            "last": "" if text.last is None else str(text.last),
             "literals": self._run([_literal(number) for number in text.literals]),
             "selectors": self._run([str(packed(selector)) for selector in text.selectors]),
             "needs": self._needs(text.needs),
             "unified_needs": self._needs(text.unified_needs),
+            "widths": self._widths(text),
+            "strict_needs": self._needs(text.strict_needs),
+            "also": self._also(text),
+            "also_needs": self._needs(text.also_needs),
             "parts": parts if operand.parts else "",
         }
         return "{" + ", ".join(f".{key} = {value}" for key, value in fields.items() if value) + "}"
@@ -97,6 +118,11 @@ class OperandWriter:
     def _needs(self, needs: Needs) -> str:
         return str(self.layout.needs_index(needs)) if needs != Needs() else ""
 
+    def _also(self, text: OperandText) -> str:
+        if text.also and not self.table.type_named(text.also):
+            raise TableError(f"also={text.also}: no such type")
+        return self.names.types.qualified(text.also) if text.also else ""
+
     def _space(self, text: OperandText) -> dict[str, str]:
         if not text.space:
             return {}
@@ -105,6 +131,14 @@ class OperandWriter:
         if text.space not in self.names.modifiers.texts:
             raise TableError(f"space '{text.space}' is neither a slot nor a modifier")
         return {"space": self.names.modifiers.qualified(text.space)}
+
+    def _widths(self, text: OperandText) -> str:
+        rows = []
+        for one in text.widths:
+            condition = self.layout.term_run(self.names, self.form, one.condition)
+            needs = self.layout.needs_index(one.needs) if one.needs != Needs() else 0
+            rows.append(f"{{{sum(one.bits)}, {condition}, {needs}}}")
+        return self.layout.widths.run(rows) if rows else ""
 
     def _types(self, text: OperandText) -> str:
         rows = [self._type_property(one) for one in text.types]
@@ -131,16 +165,20 @@ class OperandWriter:
         ]
         return f"{{{unbound}, {number}, {self.layout.by_modifier.run(rows)}}}"
 
-    def _count(self, text: OperandText) -> str:
-        rows = [
-            f"{{CountOp::{_STEP[step.op]}, {self._step_property(step)}}}" for step in text.count
-        ]
+    def _count(self, steps: tuple[Step, ...]) -> str:
+        rows = [f"{{CountOp::{_STEP[step.op]}, {self._step_property(step)}}}" for step in steps]
         return self.layout.steps.run(rows) if rows else ""
 
     def _step_property(self, step: Step) -> str:
         if step.op != "slot":
             return f"{{{step.value}, -1, {{0, 0}}}}"
         return self._property(step.slot, 0, lambda word: step_value(self.table, step, word))
+
+
+def _width(text: OperandText) -> str:
+    if text.converted:
+        return "Width::Converted"
+    return "Width::AtLeast" if text.wider else ""
 
 
 def packed(selector: str) -> int:

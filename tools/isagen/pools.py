@@ -46,6 +46,7 @@ class Layout:
     examples: Pool = field(default_factory=Pool)
     properties: Pool = field(default_factory=Pool)
     steps: Pool = field(default_factory=Pool)
+    widths: Pool = field(default_factory=Pool)
     forms: list[str] = field(default_factory=list)
     form_rows: list[str] = field(default_factory=list)
     opcode_forms: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 from .notation import Needs, NotationError, Rule, Term, Value, parse_needs, parse_rule, parse_values
-from .operand_text import parse_operand
+from .operand_text import WidthText, parse_operand
 from .syntax_line import OperandUse, parse_syntax
-from .table import Example, Form, Operand, Slot, Table, TableError
+from .table import IGNORED, Example, Form, Operand, Slot, Table, TableError
 
 FLOWS = ("next", "jump", "end", "call")  # where execution goes on
 MAXIMUM_SLOTS = 64  # the bits of a SlotSet (src/isa/form_index.h)
@@ -24,6 +24,7 @@ _SHARED_KEYS = {
     "ordered",
     "beyond",
     "flow",
+    "ignored",
 }
 _INSTRUCTION_KEYS = _SHARED_KEYS | {"form"}
 _FORM_KEYS = _SHARED_KEYS | {"syntax", "accept", "reject"}
@@ -65,6 +66,11 @@ def _load_form(table: Table, shared: dict[str, Any], row: dict[str, Any], where:
         Slot(use.name, use.optional, _load_values(table, value_texts.get(use.name, use.default)))
         for use in syntax.slots
     )
+    ordered = tuple(
+        tuple(group.split())
+        for group in (row.get("ordered") or shared.get("ordered", "")).split(",")
+    )
+    slots += _ignored_slot(table, row.get("ignored") or shared.get("ignored", ""), slots, ordered)
     unused = sorted(set(row.get("slots", {})) - {slot.name for slot in slots})
     if unused:
         raise TableError(f"{where}: slot '{unused[0]}' is not in the syntax line")
@@ -80,14 +86,13 @@ def _load_form(table: Table, shared: dict[str, Any], row: dict[str, Any], where:
         needs=parse_needs(row.get("needs") or shared.get("needs", "")),
         slots=slots,
         operands=tuple(_load_operand(use, descriptions, slots, where) for use in syntax.operands),
-        rules=_load_rules(table, shared, row, slots) + _together_rules(syntax.together),
+        rules=_load_rules(table, shared, row, slots)
+        + _together_rules(syntax.together)
+        + _ignored_rules(slots),
         examples=_load_examples(row, syntax.opcode, where),
         where=where,
         head=_head_length(row.get("head") or shared.get("head", ""), row["syntax"], where),
-        ordered=tuple(
-            tuple(group.split())
-            for group in (row.get("ordered") or shared.get("ordered", "")).split(",")
-        ),
+        ordered=ordered,
     )
     _check_form(table, form)
     return form
@@ -114,11 +119,48 @@ def _load_operand(
     if use.name not in descriptions:
         raise TableError(f"{where}: operand '{use.name}' is not described")
     text = parse_operand(descriptions[use.name])
-    condition = [narrow_term(term, _known(slots)) for term in text.condition]
-    if any(term is False for term in condition):
+    condition = _narrow_condition(text.condition, slots)
+    if condition is None:
         raise TableError(f"{where}: operand '{use.name}' is never there")
-    text.condition = tuple(term for term in condition if isinstance(term, Term))
+    text.condition = condition
+    text.unnamed = _narrow_condition(text.unnamed, slots) or ()
+    text.widths = tuple(filter(None, (_narrow_widths(one, slots) for one in text.widths)))
+    strict = [narrow_term(term, _known(slots)) for term in text.strict_when]
+    text.strict = text.strict and all(term is not False for term in strict)
+    text.strict_when = tuple(term for term in strict if isinstance(term, Term))
     return Operand(use, text)
+
+
+def _narrow_widths(text: WidthText, slots: tuple[Slot, ...]) -> WidthText | None:
+    condition = _narrow_condition(text.condition, slots)
+    return None if condition is None else WidthText(text.bits, condition, text.needs)
+
+
+def _narrow_condition(terms: tuple[Term, ...], slots: tuple[Slot, ...]) -> tuple[Term, ...] | None:
+    """`terms` with only the slots of one row; None where they never hold there."""
+    known = [narrow_term(term, _known(slots)) for term in terms]
+    if any(term is False for term in known):
+        return None
+    return tuple(term for term in known if isinstance(term, Term))
+
+
+def _ignored_slot(
+    table: Table, words: str, slots: tuple[Slot, ...], ordered: tuple[tuple[str, ...], ...]
+) -> tuple[Slot, ...]:
+    """Return the slot, if any, of words that ptxas reads and drops.
+
+    Those that mean something to the row are left out, unless their place tells them apart.
+    """
+    is_placed = any(IGNORED in group for group in ordered)
+    known = set() if is_placed else {value.text for slot in slots for value in slot.values}
+    values = tuple(value for value in _load_values(table, words) if value.text not in known)
+    return (Slot(IGNORED, True, values),) if values else ()
+
+
+def _ignored_rules(slots: tuple[Slot, ...]) -> tuple[Rule, ...]:
+    message = "ptxas drops a word that means nothing here"
+    is_there = any(slot.name == IGNORED for slot in slots)
+    return (Rule((Term(IGNORED),), (), None, message, lint=True),) if is_there else ()
 
 
 def _head_length(head: str, syntax: str, where: str) -> int:

@@ -81,6 +81,9 @@ class TargetOptionEntry:
     needs: Needs
 
 
+IGNORED = "ignored"  # the slot of words that ptxas drops; no syntax line has it
+
+
 @dataclass(frozen=True)
 class Slot:
     """A slot of a form with the values it takes."""

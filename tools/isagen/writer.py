@@ -86,6 +86,7 @@ def _tables(table: Table, names: Names, layout: Layout) -> str:
         _array("std::int64_t", "kLiterals", layout.literals.rows),
         _array("PropertyRow", "kProperties", layout.properties.rows),
         _array("CountStep", "kCountSteps", layout.steps.rows),
+        _array("WidthRow", "kWidths", layout.widths.rows),
         _array("ByModifier", "kByModifier", layout.by_modifier.rows),
         _array("RuleRow", "kRules", layout.rules.rows),
         _array("TermRow", "kTerms", layout.terms.rows),

@@ -45,6 +45,10 @@ std::string_view text(Severity severity);
 /// Instructions: add".
 std::string manual_title(std::string_view anchor);
 
+/// The section of the manual that a finding of this kind is about where nothing narrower is known;
+/// empty when the manual has none.
+std::string_view section_of(Kind kind);
+
 /// A secondary place with a word on what it has to do with the finding: "first declared here".
 struct Label {
   std::string text;
@@ -52,9 +56,9 @@ struct Label {
   std::optional<Place> place = std::nullopt;  // as in Diagnostic
 };
 
-/// A suggested replacement. `loc` is the text it replaces; without one it is advice only. Who makes
-/// the fix-it may know only which part of the instruction it replaces (`focus`) and leave `loc` to
-/// the layer that holds the text.
+/// A suggested replacement. `loc` is the text it replaces, narrowed to `focus` where it is an
+/// instruction's; without one it is advice only. Who makes the fix-it may know only `focus` and
+/// leave `loc` to the layer that holds the text.
 struct FixIt {
   std::string replacement;
   std::string reason;
@@ -90,7 +94,8 @@ struct Diagnostic {
   Requirement present;
 
   Diagnostic() = default;
-  Diagnostic(Kind k, std::initializer_list<std::string> args) : kind(k), arguments(args) {}
+  Diagnostic(Kind k, std::initializer_list<std::string> args)
+      : kind(k), arguments(args), manual(section_of(k)) {}
 
   Diagnostic&& at(Loc where, Focus what = {}) && {
     loc = where;

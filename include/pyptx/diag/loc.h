@@ -43,6 +43,9 @@ struct Place {
   std::uint32_t end_column = 0;
   std::string source_line;      // empty when the source is not at hand
   std::string end_source_line;  // of end_line, when that is another line
+  /// Of a line of many kilobytes only the part around the column is kept: bytes left out before it.
+  std::uint32_t source_skipped = 0;
+  std::uint32_t end_source_skipped = 0;
 };
 
 /// Turns a host's two words into a place.
@@ -60,6 +63,8 @@ class TokenExtents {
   virtual ~TokenExtents() = default;
   virtual TextRange extent(std::uint32_t token, Focus focus) const = 0;
 };
+
+class LineIndex;
 
 class LocationTable {
  public:
@@ -106,6 +111,7 @@ class LocationTable {
   std::vector<Entry> entries_;
   std::string file_;
   std::string text_;
+  std::shared_ptr<const LineIndex> lines_;  // of text_
   std::shared_ptr<const LocationResolver> resolver_;
   std::shared_ptr<const TokenExtents> tokens_;
 };

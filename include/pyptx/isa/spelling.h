@@ -51,7 +51,11 @@ enum class Role : std::uint8_t { Source, Destination, Both };
 
 /// How a register's width may differ from the operand's type (PTX ISA, "Operand Size Exceeding
 /// Instruction-Type Size": ld, st and cvt take wider registers).
-enum class Width : std::uint8_t { Exact, AtLeast };
+enum class Width : std::uint8_t {
+  Exact,
+  AtLeast,
+  Converted,  // wider integers of at most 64 bits, as cvt takes them
+};
 
 /// Which registers of the right size may hold the operand.
 enum class Registers : std::uint8_t {
@@ -62,21 +66,41 @@ enum class Registers : std::uint8_t {
   Any,    // whatever they were declared as
 };
 
+/// The sizes that an address's register may have, on the targets that `needs` admits.
+struct AddressWidths {
+  std::uint16_t bits = 0;  // the sum of the sizes, which are powers of two
+  std::optional<Availability> needs;
+};
+
+/// How a module names samplers (PTX ISA, "Texturing Modes"): with their textures, or apart.
+enum class TextureMode : std::uint8_t { Any, Unified, Independent };
+
 /// What one operand of a form must be, once the modifiers are known.
 struct OperandSpec {
   std::string_view name;  // the manual's: "d", "a", "cache-policy", "d|p"
   Accept accept = Accept::Nothing;
+  Accept odd = Accept::Nothing;  // of these, what the manual does not have
   Role role = Role::Source;
   Width width = Width::Exact;
   Registers registers = Registers::Usual;
   bool optional = false;
-  bool unified = false;        // [a].unified is taken
-  bool narrow = false;         // a 32-bit register may be a global or generic address
-  bool power_of_two = false;   // which an integer literal must be
-  bool padded = false;         // a longer vector is taken, its tail ignored
-  bool bare = false;           // a register or literal may stand for the whole vector
-  bool indexed = false;        // the vector's first element is an index: an integer
-  bool strict = false;         // a vector takes neither _ nor special registers
+  bool unified = false;       // [a].unified is taken
+  bool narrow = false;        // a 32-bit register may be a global or generic address
+  bool power_of_two = false;  // which an integer literal must be
+  bool cut = false;           // an integer literal is cut to 32 bits first
+  bool nonzero = false;       // which an integer literal must be, all 64 bits of it
+  bool padded = false;        // a longer vector is taken, its tail ignored
+  bool bare = false;          // may stand without its braces or brackets
+  bool indexed = false;       // the vector's first element is an index: an integer
+  bool strict = false;        // a vector takes neither _ nor special registers
+  bool ordinary = false;      // a vector takes no special registers
+  bool uncounted = false;     // a vector may stand there, of which one element is read
+  bool unnamed = false;       // a register only: no variable has this address
+  bool unseen = false;        // ptxas does not look at the register of this address
+  bool loose = false;         // integer elements of a vector pass for floats
+  bool typed = false;         // a register alone is not one declared .bN
+  /// A sampler: there exactly in modules of that texture mode.
+  TextureMode texmode = TextureMode::Any;
   Type type = Type::None;      // of the register or literal; of the elements of a vector
   std::array<Type, 3> also{};  // further types that will do
   std::uint16_t vector = 0;    // elements of a vector operand; 0: not a vector
@@ -86,6 +110,8 @@ struct OperandSpec {
   std::int64_t minimum = INT64_MIN;  // of an integer literal
   std::int64_t maximum = INT64_MAX;
   std::int64_t multiple = 1;  // which an integer literal must be a multiple of
+  /// The highest literal for the last element of a vector, in place of `maximum` and `multiple`.
+  std::int64_t last = INT64_MAX;
   /// When not empty, the only integer literals admitted (4, 8 or 16 bytes).
   std::span<const std::int64_t> literals;
   /// Selector only: the characters after the dot as little-endian numbers.
@@ -93,6 +119,13 @@ struct OperandSpec {
   /// What giving the operand needs beyond the form, and what .unified on it needs.
   std::optional<Availability> needs;
   std::optional<Availability> unified_needs;
+  /// Address only: the first that the target admits holds; none: the sizes that are usual.
+  std::vector<AddressWidths> widths;
+  /// Where ptxas expands the instruction, and the operand is strict there only.
+  std::optional<Availability> strict_needs;
+  /// A further type that will do on the targets of also_needs.
+  Type also_somewhere = Type::None;
+  std::optional<Availability> also_needs;
   /// [base, part, ...] and d|p: each part, the first included. Empty for [base] alone.
   std::vector<OperandSpec> parts;
 };

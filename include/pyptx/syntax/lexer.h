@@ -5,6 +5,9 @@
 // manual and the assembler differ the assembler's reading is taken.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "pyptx/diag/diagnostic.h"
@@ -13,8 +16,12 @@
 
 namespace pyptx::syntax {
 
+/// Places are 32 bits wide, and the end of a text is one of them.
+inline constexpr std::size_t kMaxTextBytes = std::numeric_limits<std::uint32_t>::max() - 1;
+
 /// The tokens of `text`. What is not PTX (PTX0001..PTX0007) is reported to `diagnostics`, with
-/// locations added to `locations`, and skipped; the rest of the text is still read.
+/// locations added to `locations`, and skipped; the rest of the text is still read. A text that
+/// is too large is not.
 TokenBuffer lex(std::string_view text, diag::LocationTable& locations,
                 diag::Diagnostics& diagnostics);
 

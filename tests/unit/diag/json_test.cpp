@@ -33,7 +33,7 @@ TEST(Json, CarriesEveryKeyAndQuotes) {
 }
 
 TEST(Json, WithoutAPlaceTheKeysRemain) {
-  const Diagnostic diagnostic(Kind::UnknownTarget, {"sm_1"});
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownTarget, {"sm_1"}).see({});
   EXPECT_EQ(to_json(diagnostic, nullptr),
             R"({"code":"PTX0301","kind":"UnknownTarget","severity":"error",)"
             R"("message":"unknown target 'sm_1'",)"

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -37,12 +38,12 @@ TEST(Render, ShowsCodePlaceCaretNotesHelpAndManual) {
 
 TEST(Render, AnEmptyRangeAtTheEndStillHasACaret) {
   LocationTable table = table_with("ret");
-  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"x"}).at(table.text(3, 3));
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"x"}).see({}).at(table.text(3, 3));
   EXPECT_NE(render(diagnostic, &table).find("1 | ret\n  |    ^\n"), std::string::npos);
 }
 
 TEST(Render, WithoutAPlaceOnlyTheMessageRemains) {
-  const Diagnostic diagnostic(Kind::UnknownTarget, {"sm_1"});
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownTarget, {"sm_1"}).see({});
   EXPECT_EQ(render(diagnostic, nullptr), "error[PTX0301]: unknown target 'sm_1'\n");
 }
 
@@ -64,14 +65,16 @@ class FixedResolver : public LocationResolver {
 TEST(Render, AHostLanguageResolvesItsOwnPlaces) {
   LocationTable table;
   table.set_resolver(std::make_shared<FixedResolver>());
-  const Diagnostic diagnostic =
-      Diagnostic(Kind::UnknownOpcode, {"x"}).at(table.external(7, 6), {Focus::Part::Operand, 3});
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"x"})
+                                    .see({})
+                                    .at(table.external(7, 6), {Focus::Part::Operand, 3});
   EXPECT_NE(render(diagnostic, &table).find("  --> k.py:7:9\n"), std::string::npos);
 }
 
 TEST(Render, LabelsAreDashedUnderTheirOwnLine) {
   LocationTable table = table_with(".reg .b32 x;\n\n\n.reg .f32 x;\n");
   const Diagnostic diagnostic = Diagnostic(Kind::DuplicateName, {"x"})
+                                    .see({})
                                     .at(table.text(25, 26))
                                     .label(table.text(10, 11), "first declared here");
   EXPECT_EQ(render(diagnostic, &table),
@@ -88,6 +91,7 @@ TEST(Render, LabelsAreDashedUnderTheirOwnLine) {
 TEST(Render, ALabelOnTheSameLineSharesIt) {
   LocationTable table = table_with(".reg .b32 x, x;\n");
   const Diagnostic diagnostic = Diagnostic(Kind::DuplicateName, {"x"})
+                                    .see({})
                                     .at(table.text(13, 14))
                                     .label(table.text(10, 11), "first declared here");
   EXPECT_EQ(render(diagnostic, &table),
@@ -101,7 +105,8 @@ TEST(Render, ALabelOnTheSameLineSharesIt) {
 
 TEST(Render, APlaceOverSeveralLinesShowsTheFirstAndTheLast) {
   LocationTable table = table_with("add\n  .s32\n  .x a,\n  b;\nret;\n");
-  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"add"}).at(table.text(0, 23));
+  const Diagnostic diagnostic =
+      Diagnostic(Kind::UnknownOpcode, {"add"}).see({}).at(table.text(0, 23));
   EXPECT_EQ(render(diagnostic, &table),
             "error[PTX0201]: unknown instruction 'add'\n"
             "  --> a.ptx:1:1\n"
@@ -118,7 +123,7 @@ TEST(Render, LinesEndAtCrLfAndLoneCr) {
     LocationTable table = table_with("a" + end + "bad" + end + "c" + end);
     const auto at = static_cast<std::uint32_t>(1 + end.size());
     const Diagnostic diagnostic =
-        Diagnostic(Kind::UnknownOpcode, {"bad"}).at(table.text(at, at + 3));
+        Diagnostic(Kind::UnknownOpcode, {"bad"}).see({}).at(table.text(at, at + 3));
     EXPECT_EQ(render(diagnostic, &table),
               "error[PTX0201]: unknown instruction 'bad'\n"
               "  --> a.ptx:2:1\n"
@@ -138,8 +143,10 @@ TEST(Render, LinesEndAtCrLfAndLoneCr) {
 
 TEST(Render, BytesThatDoNotPrintAreEscapedAndKeepTheCaretInPlace) {
   LocationTable table = table_with("a\x01 \xFF bad \xC3\xA9 x\n");
-  const Diagnostic diagnostic =
-      Diagnostic(Kind::UnknownOpcode, {"b\x1b[2Jd"}).at(table.text(5, 8)).note("caf\xC3\xA9");
+  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"b\x1b[2Jd"})
+                                    .see({})
+                                    .at(table.text(5, 8))
+                                    .note("caf\xC3\xA9");
   EXPECT_EQ(render(diagnostic, &table),
             "error[PTX0201]: unknown instruction 'b\\x1b[2Jd'\n"
             "  --> a.ptx:1:6\n"
@@ -149,9 +156,49 @@ TEST(Render, BytesThatDoNotPrintAreEscapedAndKeepTheCaretInPlace) {
             "  note: caf\xC3\xA9\n");
 }
 
+// A text may be one line of megabytes: a place keeps what can be shown of it.
+TEST(Render, AnEndlessLineIsKeptAroundTheColumn) {
+  constexpr std::size_t kAt = 1000000;
+  LocationTable table =
+      table_with("ret;\n" + std::string(kAt, 'a') + "BAD" + std::string(kAt, 'z'));
+  const auto bad = static_cast<std::uint32_t>(kAt + 5);
+  const Diagnostic diagnostic =
+      Diagnostic(Kind::UnknownOpcode, {"BAD"}).see({}).at(table.text(bad, bad + 3));
+  EXPECT_EQ(render(diagnostic, &table, {.color = false, .line_columns = 12}),
+            "error[PTX0201]: unknown instruction 'BAD'\n"
+            "  --> a.ptx:2:1000001\n"
+            "  |\n"
+            "2 | ...aaaaBADzzzzz...\n"
+            "  |        ^^^\n");
+  EXPECT_LT(table.resolve(diagnostic.loc)->source_line.size(), 10000U);
+  const auto whole = table.resolve(table.text(5, 2 * bad - 2));
+  EXPECT_EQ(whole->end_column, 2 * kAt + 4);
+  EXPECT_EQ(whole->column, 1U);
+}
+
+TEST(Render, LinesAreCountedTheSameFarIntoATextAsAtItsBeginning) {
+  std::mt19937 random(3);
+  std::string text;
+  while (text.size() < 30000) text += std::string_view("ab\r\n\r\n\n")[random() % 7];
+  LocationTable table = table_with(text);
+  std::uint32_t line = 1;
+  std::size_t begin = 0;
+  for (std::uint32_t at = 0; at < text.size(); ++at) {
+    const auto place = table.resolve(table.text(at, at));
+    ASSERT_EQ(place->line, line) << at;
+    ASSERT_EQ(place->column, at - begin + 1) << at;
+    const bool is_first_of_two = text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n';
+    if (text[at] == '\n' || (text[at] == '\r' && !is_first_of_two)) {
+      ++line;
+      begin = at + 1;
+    }
+  }
+}
+
 TEST(Render, ALongLineIsCutAroundTheCaret) {
   LocationTable table = table_with(std::string(500, 'a') + "BAD" + std::string(500, 'z'));
-  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"BAD"}).at(table.text(500, 503));
+  const Diagnostic diagnostic =
+      Diagnostic(Kind::UnknownOpcode, {"BAD"}).see({}).at(table.text(500, 503));
   EXPECT_EQ(render(diagnostic, &table, {.color = false, .line_columns = 30}),
             "error[PTX0201]: unknown instruction 'BAD'\n"
             "  --> a.ptx:1:501\n"
@@ -182,7 +229,8 @@ TEST(Render, SaysWhatIsNeededAgainstWhatIsThere) {
 
 TEST(Render, ColoursOnlyWhenAsked) {
   LocationTable table = table_with("bad\n");
-  const Diagnostic diagnostic = Diagnostic(Kind::UnknownOpcode, {"bad"}).at(table.text(0, 3));
+  const Diagnostic diagnostic =
+      Diagnostic(Kind::UnknownOpcode, {"bad"}).see({}).at(table.text(0, 3));
   EXPECT_EQ(render(diagnostic, &table).find('\x1b'), std::string::npos);
   const std::string colored = render(diagnostic, &table, {.color = true});
   EXPECT_NE(colored.find("\x1b[1;31merror[PTX0201]\x1b[0m"), std::string::npos);

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,13 +38,12 @@ class Bench {
     options.judge = &judge;
     auto module = syntax::parse(text, file, options);
     if (!module) {
-      problem_ = diag::render(module.error(), nullptr);
+      refuse(module.error());
       return;
     }
     auto program = decode(*module, {});
     if (!program) {
-      error_ = program.error();
-      problem_ = diag::render(*error_, nullptr);
+      refuse(program.error());
       return;
     }
     program_ = *program;
@@ -67,11 +68,16 @@ class Bench {
     ASSERT_TRUE(report.ok()) << diag::render(report.error(), nullptr);
     last = *report;
   }
-  /// Runs and gives the rendered error; "" when there was none.
-  std::string failure() {
-    if (program_ == nullptr) return problem_;
+  /// Runs and gives the error, if there was one.
+  std::optional<diag::Diagnostic> refusal() {
+    if (program_ == nullptr) return error_;
     auto report = emu::run(*program_, launch);
-    return report.ok() ? std::string() : diag::render(report.error(), nullptr);
+    return report.ok() ? std::nullopt : std::optional(report.error());
+  }
+  /// The same rendered; "" when there was none.
+  std::string failure() {
+    const auto error = refusal();
+    return error ? diag::render(*error, nullptr) : problem_;
   }
   const std::string& problem() const { return problem_; }
 
@@ -79,6 +85,11 @@ class Bench {
   Report last;
 
  private:
+  void refuse(const diag::Diagnostic& error) {
+    error_ = error;
+    problem_ = diag::render(error, nullptr);
+  }
+
   std::shared_ptr<const Program> program_;
   std::optional<diag::Diagnostic> error_;
   std::string problem_;

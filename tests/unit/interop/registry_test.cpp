@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "golden.h"
 #include "kernels.h"
 
 namespace pyptx::interop {
@@ -81,6 +82,21 @@ TEST(RegistryTest, RawLaunchesAndImagesKeepToTheirKind) {
   EXPECT_EQ(registry().add_scalar(raw, {1, 3}).error().kind, diag::Kind::LaunchShape);
   EXPECT_EQ(registry().add_map(raw, {0, 0, 0}).error().kind, diag::Kind::LaunchShape);
   EXPECT_EQ(registry().image(raw).error().kind, diag::Kind::RawHandle);
+}
+
+TEST(RegistryTest, Goldens) {
+  golden::Folder goldens("handles");
+  goldens.expect(registry().image(-7).error());
+  // Handles are counted through the process, so the golden's is chosen.
+  constexpr std::int64_t kRaw = 1 << 20;
+  ASSERT_TRUE(registry().set_raw(kRaw, {}));
+  goldens.expect(registry().image(kRaw).error());
+  const auto held = image("the first after a chosen number");
+  ASSERT_EQ(registry().handle_of(held), kRaw + 1);
+  goldens.expect(registry().set_raw(kRaw + 1, {}).error());
+  goldens.expect_complete();
+  registry().drop(kRaw);
+  registry().drop(kRaw + 1);
 }
 
 TEST(RegistryTest, TheCEntrySaysWhatWentWrong) {

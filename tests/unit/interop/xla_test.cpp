@@ -11,16 +11,19 @@
 
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "fake_driver.h"
+#include "golden.h"
 #include "kernels.h"
 #include "pyptx/interop/image.h"
 #include "pyptx/interop/registry.h"
 #include "xla/ffi/api/c_api.h"
+#include "xla_call_site.h"
 
 struct XLA_FFI_Error {
   std::string message;
@@ -112,6 +115,16 @@ class CallFrame {
 
   /// The error's message, "" for success.
   std::string call(void* handler, Context* site) {
+    std::string message;
+    with_frame(site, [&](XLA_FFI_CallFrame& frame) {
+      const std::unique_ptr<XLA_FFI_Error> error(
+          reinterpret_cast<XLA_FFI_Handler*>(handler)(&frame));
+      if (error != nullptr) message = error->message;
+    });
+    return message;
+  }
+
+  void with_frame(Context* site, const std::function<void(XLA_FFI_CallFrame&)>& use) {
     std::vector<void*> args, rets;
     for (auto& b : buffers_) args.push_back(&b);
     for (auto& b : results_) rets.push_back(&b);
@@ -130,8 +143,7 @@ class CallFrame {
         XLA_FFI_Attrs_STRUCT_SIZE, nullptr,       static_cast<std::int64_t>(attributes_.size()),
         attribute_types_.data(),   names_.data(), attributes_.data()};
     frame.extension_start = extension;
-    const std::unique_ptr<XLA_FFI_Error> error(reinterpret_cast<XLA_FFI_Handler*>(handler)(&frame));
-    return error == nullptr ? "" : error->message;
+    use(frame);
   }
 
   XLA_FFI_Extension_Base* extension = nullptr;
@@ -308,6 +320,25 @@ TEST_F(XlaTest, CallsThatAreNotWholeAreRefused) {
   garbled.string("hash", std::string(64, '1'));
   EXPECT_THAT(garbled.call(cpu_handlers().instantiate, &site), HasSubstr("not a launch plan"));
   EXPECT_EQ(site.state, nullptr);
+}
+
+// How the two kinds of their own look; a message of XLA's carries the same text.
+TEST_F(XlaTest, Goldens) {
+  golden::Folder goldens("xla");
+  const auto expect = [&](CallFrame& call) {
+    call.with_frame(&site, [&](XLA_FFI_CallFrame& frame) {
+      goldens.expect(read_call_site(Frame(&frame)).error());
+    });
+  };
+  CallFrame empty;
+  expect(empty);
+  CallFrame forged;
+  forged.string("ptx", "not the text that was hashed");
+  forged.string("target", "sm_90a");
+  forged.string("plan", kernels::add_plan(77).to_text());
+  forged.string("hash", std::string(64, '0'));
+  expect(forged);
+  goldens.expect_complete();
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Golden {
 
 const std::vector<Golden>& goldens() {
   static const std::vector<Golden> all = {
-      {"PTX0001", "ret;\f", "", "byte 0x0c is not allowed: PTX text is ASCII"},
+      {"PTX0001", "ret;\v", "", "byte 0x0b is not allowed: PTX text is ASCII"},
       {"PTX0002", "add.s32 %r1, %r2, `;", "                  ^", "'`' has no meaning here"},
       {"PTX0003", "ret; /* open", "     ^^", "this comment is never closed"},
       {"PTX0004", ".pragma \"nounroll;", "        ^", "this string is never closed"},
@@ -35,8 +35,8 @@ const std::vector<Golden>& goldens() {
        "'0f3F8000' is not a number: 0f is followed by exactly 8 hexadecimal digits"},
       {"PTX0005", "mov.u32 %r1, 089;", "             ^^^",
        "'089' is not a number: a leading 0 makes it octal, whose digits are 0 to 7"},
-      {"PTX0006", "mov.u64 %rd1, 18446744073709551616;", "              ^^^^^^^^^^^^^^^^^^^^",
-       "'18446744073709551616' does not fit in 64 bits"},
+      {"PTX0006", "mov.u64 %rd1, 99999999999999999999;", "              ^^^^^^^^^^^^^^^^^^^^",
+       "'99999999999999999999' does not fit in 64 bits"},
       {"PTX0008",
        ".nv_intermediate_source_section { .code_block { .ir_name: \"a\" .sourceFileName: 1 "
        ".source_begin\nabc",
@@ -80,7 +80,7 @@ const std::vector<Golden>& goldens() {
       {"PTX0107", "ld.global.u32 %r1, [%rd1+1.5];", "                         ^^^",
        "constant expression: an integer is needed here"},
       {"PTX0108", ".local .align 12 .b8 x[4];", "              ^^",
-       ".align must be a power of two, got 12"},
+       ".align must be a power of two below 2^32, got 12"},
       {"PTX0108", ".entry k2() .reqntid 1, 2, 3, 4 { }", "            ^^^^^^^^^^^^^^^^^^^",
        ".reqntid must be given 1 to 3 values, got more", true},
       {"PTX0109", ".reg .bf16 h;", "     ^^^^^", "'.bf16' is not a type that a register may have"},
@@ -135,11 +135,12 @@ TEST(Diagnostics, EveryGolden) {
 }
 
 TEST(Diagnostics, EveryKindOfTheTwoGroupsHasAGolden) {
-  std::set<std::string_view> seen = {"PTX0007"};  // needs a text of 4 GiB
+  std::set<std::string_view> seen = {"PTX0007"};  // in golden_test.cpp, with a text of 4 GiB
   for (const Golden& golden : goldens()) seen.insert(golden.code);
   for (const diag::Kind kind : diag::all_kinds()) {
     const std::string_view code = diag::info(kind).code;
-    if (code < "PTX0130") {  // from there on the verifier's
+    // From PTX0130 on the verifier's; what is no error is not found by reading alone.
+    if (code < "PTX0130" && diag::info(kind).severity == diag::Severity::Error) {
       EXPECT_TRUE(seen.contains(code)) << code << " " << diag::info(kind).name;
     }
   }

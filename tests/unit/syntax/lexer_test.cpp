@@ -39,6 +39,7 @@ std::vector<std::string> codes(const Lexed& lexed) {
 }
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::Pair;
 
 TEST(Lexer, DotWordsAndFractionsAreToldApart) {
@@ -76,7 +77,10 @@ TEST(Lexer, BadLiteralsAreOneTokenAndOneReport) {
     EXPECT_EQ(run(bad).tokens.size(), 1U) << bad;
     EXPECT_THAT(codes(run(bad)), ElementsAre("PTX0005")) << bad;
   }
-  EXPECT_THAT(codes(run("18446744073709551616")), ElementsAre("PTX0006"));
+  EXPECT_THAT(codes(run("99999999999999999999")), ElementsAre("PTX0006"));
+  EXPECT_THAT(codes(run("18446744073709551616 0x7fffffffffffffff0")),
+              IsEmpty());  // cut, as by ptxas
+  EXPECT_THAT(codes(run("0x80000000000000000")), ElementsAre("PTX0006"));
 }
 
 TEST(Lexer, NamesFollowTheManual) {
@@ -111,7 +115,7 @@ TEST(Lexer, AnyLineEndEndsALineComment) {
 }
 
 TEST(Lexer, BytesThatArePtxNowhere) {
-  EXPECT_THAT(codes(run("ret\f;")), ElementsAre("PTX0001"));
+  EXPECT_THAT(codes(run("ret\v;")), ElementsAre("PTX0001"));
   EXPECT_THAT(codes(run("// caf\xc3\xa9")), ::testing::IsEmpty());
   EXPECT_THAT(codes(run(std::string("// \0", 4))), ElementsAre("PTX0001"));
   EXPECT_THAT(codes(run("\"caf\xc3\xa9\"")), ElementsAre("PTX0001"));

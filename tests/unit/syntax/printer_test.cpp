@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pyptx/ir/module.h"
+#include "pyptx/syntax/parser.h"
 
 namespace pyptx::syntax {
 namespace {
@@ -156,6 +157,22 @@ TEST_F(PrinterTest, LineMapCountsEveryLine) {
   ASSERT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), locs.size());
   EXPECT_EQ(locs[locs.size() - 2], here);
   EXPECT_EQ(std::count(locs.begin(), locs.end(), here), 1);
+}
+
+// Without optimisation ptxas makes other machine code of an offset of zero than of none.
+TEST(Printer, AnOffsetOfZeroIsKept) {
+  const auto module = parse(
+      ".version 9.4\n.target sm_90a\n.address_size 64\n.global .b32 table[4];\n.entry k() {\n"
+      ".reg .b32 %r<2>; .reg .b64 %rd<2>;\nmov.u64 %rd1, table[0];\nmov.u64 %rd1, table[2];\n"
+      "ld.global.b32 %r1, table[0];\nld.global.b32 %r1, table[1];\nmov.u64 %rd1, "
+      "table;\nret;\n}\n");
+  ASSERT_TRUE(module) << module.error().message();
+  const std::string text = print(**module);
+  for (const char* line :
+       {"mov.u64 %rd1, table+0;", "mov.u64 %rd1, table+8;", "ld.global.b32 %r1, [table+0];",
+        "ld.global.b32 %r1, [table+4];", "mov.u64 %rd1, table;"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
 }
 
 }  // namespace

@@ -50,6 +50,13 @@ TEST(TextTest, LintsAreFoundOnlyWhenAskedFor) {
   EXPECT_THAT(linted.diagnostics, SizeIs(1));
   EXPECT_TRUE(linted.ok());
   EXPECT_EQ(linted.diagnostics[0].severity(), diag::Severity::Lint);
+  const std::string unreachable = module_of("\tret;\n\tmov.u32 %r1, 1;\n");
+  EXPECT_THAT(check(unreachable).diagnostics, IsEmpty());
+  EXPECT_THAT(codes(check(unreachable, "<ptx>", {.lint = true}).diagnostics),
+              ElementsAre("PTX0415"));
+  const std::string cut = module_of("\tmov.u32 %r1, 18446744073709551617;\n");
+  EXPECT_THAT(check(cut).diagnostics, IsEmpty());
+  EXPECT_THAT(codes(check(cut, "<ptx>", {.lint = true}).diagnostics), ElementsAre("PTX0009"));
 }
 
 TEST(TextTest, TheLimitHolds) {

@@ -12,6 +12,7 @@
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/diag/explain.h"
 #include "pyptx/ir/module.h"
+#include "pyptx/syntax/lint.h"
 #include "pyptx/syntax/parser.h"
 #include "pyptx/verify/instruction.h"
 #include "pyptx/verify/lint.h"
@@ -50,6 +51,10 @@ inline Judged judge_text(std::string_view text, std::string_view file = "test.pt
     judged.diagnostics.push_back(std::move(diagnostic));
   }
   for (diag::Diagnostic& diagnostic : lint(*judged.module)) {
+    judged.diagnostics.push_back(std::move(diagnostic));
+  }
+  for (diag::Diagnostic& diagnostic :
+       syntax::lint(*outcome.tokens, judged.module->locations.text())) {
     judged.diagnostics.push_back(std::move(diagnostic));
   }
   return judged;

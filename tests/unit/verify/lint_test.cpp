@@ -46,6 +46,7 @@ TEST_F(LintTest, AnotherOrderIsFoundAndMended) {
   ASSERT_EQ(findings[0].fixits.size(), 1U);
   EXPECT_EQ(findings[0].fixits[0].replacement, "ld.global.f32");
   EXPECT_TRUE(findings[0].fixits[0].is_certain);
+  EXPECT_EQ(findings[0].fixits[0].focus.part, diag::Focus::Part::Spelling);
 }
 
 TEST_F(LintTest, ADoubledWordIsFoundAndMended) {
@@ -65,6 +66,28 @@ TEST_F(LintTest, ANarrowAddressIsFound) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].kind, Kind::NotByManual);
   EXPECT_EQ(findings[0].focus.index, 1);
+}
+
+TEST_F(LintTest, AVectorForOneRegisterIsFound) {
+  const Operand one = reg(Type::B32);
+  const Operand two = function_->composite(ir::OperandKind::Vector, std::array{one, one});
+  module_.target = {100, 'a'};
+  EXPECT_TRUE(lint("add.e5m2x4.e4m3x4", {one, one, one}).empty());
+  const auto findings = lint("add.e5m2x4.e4m3x4", {one, two, one});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, Kind::NotByManual);
+  EXPECT_EQ(findings[0].focus.index, 1);
+}
+
+TEST_F(LintTest, AWordThatIsDroppedIsFound) {
+  module_.target = {100, 'a'};
+  EXPECT_TRUE(lint("tcgen05.wait::ld.sync.aligned", {}).empty());
+  for (const char* text :
+       {"tcgen05.wait::ld.b2.sync.aligned", "tcgen05.wait::ld.sync.aligned.b2.b2"}) {
+    const auto findings = lint(text, {});
+    ASSERT_EQ(findings.size(), 1U) << text;
+    EXPECT_EQ(findings[0].kind, Kind::NotByManual);
+  }
 }
 
 TEST_F(LintTest, TheManualsOwnRulesAreFound) {

@@ -121,6 +121,72 @@ TEST_F(OperandTest, RegisterClassesNarrowOrWiden) {
   EXPECT_EQ(check(spec, reg(Type::Pred)), Misfit::Type);
 }
 
+TEST_F(OperandTest, AVectorIsTypedByItsNeighbours) {
+  OperandSpec spec = place(Accept::Vector | Accept::Float, Type::Bf16x2);
+  spec.vector = 2;
+  const auto two = [&](Operand a, Operand b) { return composite(OperandKind::Vector, {a, b}); };
+  const Operand bits = reg(Type::B32);
+  const Operand predicate = reg(Type::Pred);
+  EXPECT_EQ(check(spec, two(bits, predicate)), Misfit::None);
+  EXPECT_EQ(check(spec, two(bits, Operand::integer(7))), Misfit::None);
+  EXPECT_EQ(check(spec, two(predicate, predicate)), Misfit::Type);
+  EXPECT_EQ(check(spec, two(reg(Type::F16x2), Operand::integer(7))), Misfit::Type);
+  EXPECT_EQ(check(spec, two(bits, reg(Type::B64))), Misfit::Type);
+}
+
+TEST_F(OperandTest, ExpandedInstructionsTakeLess) {
+  constexpr isa::TargetRule kHere[] = {{100, 0, 0}};
+  constexpr isa::TargetRule kElsewhere[] = {{75, 0, 89}};
+  OperandSpec spec = place(Accept::Vector, Type::B32);
+  spec.role = isa::Role::Destination;
+  spec.registers = isa::Registers::Any;
+  spec.vector = 1;
+  const auto one = [&](Operand a) { return composite(OperandKind::Vector, {a}); };
+  const Operand special = Operand::special(isa::SpecialRegister::Tid, 1);
+  EXPECT_EQ(check(spec, one(special)), Misfit::None);
+  spec.ordinary = true;
+  EXPECT_EQ(check(spec, one(special)), Misfit::Kind);
+  spec.ordinary = false;
+  spec.strict = true;
+  spec.strict_needs = isa::Availability{.targets = kElsewhere};
+  EXPECT_EQ(check(spec, one(special)), Misfit::None);
+  spec.strict_needs->targets = kHere;
+  EXPECT_EQ(check(spec, one(special)), Misfit::Kind);
+  spec.also_somewhere = Type::Pred;
+  spec.also_needs = isa::Availability{.targets = kElsewhere};
+  EXPECT_EQ(check(spec, one(reg(Type::Pred))), Misfit::Type);
+  spec.also_needs->targets = kHere;
+  EXPECT_EQ(check(spec, one(reg(Type::Pred))), Misfit::None);
+}
+
+TEST_F(OperandTest, AVectorMayStandForOneRegister) {
+  OperandSpec spec = place(Accept::Register | Accept::Vector, Type::B32);
+  const auto of = [&](std::size_t n) {
+    return composite(OperandKind::Vector, std::vector<Operand>(n, reg(Type::B32)));
+  };
+  EXPECT_EQ(check(spec, of(2)), Misfit::Elements);
+  spec.uncounted = true;
+  EXPECT_EQ(check(spec, of(2)), Misfit::None);
+  EXPECT_EQ(check(spec, of(3)), Misfit::Elements);
+  spec.strict = true;
+  EXPECT_EQ(check(spec, of(2)), Misfit::Kind);
+}
+
+TEST_F(OperandTest, TheLastElementHasItsOwnRange) {
+  OperandSpec spec = place(Accept::Vector | Accept::Integer, Type::B16);
+  spec.vector = 2;
+  spec.minimum = 0;
+  spec.maximum = 3;
+  spec.multiple = 2;
+  spec.last = 1;
+  const auto two = [&](std::int64_t a, std::int64_t b) {
+    return composite(OperandKind::Vector, {Operand::integer(a), Operand::integer(b)});
+  };
+  EXPECT_EQ(check(spec, two(2, 1)), Misfit::None);
+  EXPECT_EQ(check(spec, two(1, 1)), Misfit::Range);
+  EXPECT_EQ(check(spec, two(2, 2)), Misfit::Range);
+}
+
 TEST_F(OperandTest, OneOfSeveralTypesIsEnough) {
   OperandSpec spec = place(Accept::Register | Accept::Integer | Accept::Float, Type::F32);
   spec.also[0] = Type::U64;
@@ -177,15 +243,100 @@ TEST_F(OperandTest, NarrowAddressesAreTakenWherePtxasWidensThem) {
   EXPECT_EQ(verify::check(traced, spec, base(Type::B64)), Misfit::None);
 }
 
-TEST_F(OperandTest, LiteralsAreCutToThirtyTwoBits) {
+TEST_F(OperandTest, AnAddressRegisterHasOneOfTheSizesGiven) {
+  OperandSpec spec = place(Accept::Address);
+  const auto base = [&](Type type) { return composite(OperandKind::Address, {reg(type)}); };
+  spec.widths = {{.bits = 8 + 32 + 64, .needs = std::nullopt}};
+  EXPECT_EQ(check(spec, base(Type::B8)), Misfit::None);
+  EXPECT_EQ(check(spec, base(Type::B16)), Misfit::Type);
+  EXPECT_EQ(check(spec, base(Type::B32)), Misfit::None);
+  spec.state_space = isa::Modifier::Shared;
+  EXPECT_EQ(check(spec, base(Type::U16)), Misfit::Type);
+  spec.widths.clear();
+  EXPECT_EQ(check(spec, base(Type::U16)), Misfit::None);
+}
+
+TEST_F(OperandTest, WhatPtxasDoesNotLookAtIsTakenButNotTraced) {
+  OperandSpec spec = place(Accept::Address);
+  spec.unseen = true;
+  const auto base = [&](Operand inner) { return composite(OperandKind::Address, {inner}); };
+  EXPECT_EQ(check(spec, base(reg(Type::Pred))), Misfit::None);
+  EXPECT_EQ(check(spec, base(reg(Type::F32))), Misfit::None);
+  EXPECT_EQ(check(spec, base(Operand::integer(16))), Misfit::None);
+  EXPECT_EQ(check(spec, base(reg(Type::B128))), Misfit::Type);
+  const Scope traced{module_, *function_, nullptr, true};
+  EXPECT_EQ(verify::check(traced, spec, base(reg(Type::F32))), Misfit::Type);
+  EXPECT_EQ(verify::check(traced, spec, base(Operand::integer(16))), Misfit::Kind);
+  EXPECT_EQ(verify::check(traced, spec, base(reg(Type::U64))), Misfit::None);
+  OperandSpec map = place(Accept::Register, Type::U64);
+  map.unseen = true;
+  EXPECT_EQ(check(map, reg(Type::Pred)), Misfit::None);
+  EXPECT_EQ(verify::check(traced, map, reg(Type::Pred)), Misfit::Type);
+  map.widths = {{.bits = 64, .needs = std::nullopt}};  // there it looks
+  EXPECT_EQ(check(map, reg(Type::U32)), Misfit::Type);
+}
+
+TEST_F(OperandTest, AnAddressMayLackItsBracketsWhereTheTableSaysSo) {
+  OperandSpec spec = place(Accept::Address);
+  EXPECT_EQ(check(spec, reg(Type::U64)), Misfit::Kind);
+  spec.bare = true;
+  EXPECT_EQ(check(spec, reg(Type::U64)), Misfit::None);
+  EXPECT_EQ(check(spec, reg(Type::F16)), Misfit::None);
+  EXPECT_EQ(check(spec, Operand::integer(7)), Misfit::Kind);
+  spec.widths = {{.bits = 32 + 64, .needs = std::nullopt}};
+  EXPECT_EQ(check(spec, reg(Type::U16)), Misfit::Type);
+  const Scope traced{module_, *function_, nullptr, true};
+  EXPECT_EQ(verify::check(traced, spec, reg(Type::U64)), Misfit::Kind);
+}
+
+TEST_F(OperandTest, WhatTheManualLacksIsTakenButNotTraced) {
+  OperandSpec spec = place(Accept::Register | Accept::Vector, Type::U32);
+  spec.odd = Accept::Vector;
+  const Operand vector = composite(OperandKind::Vector, {reg(Type::U32)});
+  const Scope traced{module_, *function_, nullptr, true};
+  EXPECT_EQ(check(spec, vector), Misfit::None);
+  EXPECT_EQ(verify::check(traced, spec, vector), Misfit::Kind);
+  EXPECT_EQ(verify::check(traced, spec, reg(Type::U32)), Misfit::None);
+}
+
+TEST_F(OperandTest, AConvertedRegisterIsAWiderInteger) {
+  OperandSpec spec = place(Accept::Register, Type::B16);
+  spec.width = isa::Width::Converted;
+  EXPECT_EQ(check(spec, reg(Type::F16)), Misfit::None);
+  EXPECT_EQ(check(spec, reg(Type::U64)), Misfit::None);
+  EXPECT_EQ(check(spec, reg(Type::F32)), Misfit::Type);
+  EXPECT_EQ(check(spec, reg(Type::B128)), Misfit::Type);
+  EXPECT_EQ(check(spec, reg(Type::B8)), Misfit::Type);
+  spec.type = Type::F32;
+  EXPECT_EQ(check(spec, reg(Type::B64)), Misfit::Type);
+}
+
+TEST_F(OperandTest, SomeAddressesHaveNoNameAndSomeNoRegister) {
+  OperandSpec spec = place(Accept::Address);
+  const Operand name = Operand::symbol(module_.symbols.intern("smem"));
+  EXPECT_EQ(check(spec, composite(OperandKind::Address, {name})), Misfit::None);
+  spec.unnamed = true;
+  EXPECT_EQ(check(spec, composite(OperandKind::Address, {name})), Misfit::Kind);
+  spec.state_space = isa::Modifier::ParamFunc;
+  const Operand base = composite(OperandKind::Address, {reg(Type::U64)});
+  function_->is_entry = true;
+  EXPECT_EQ(check(spec, base), Misfit::Space);
+  function_->is_entry = false;
+  EXPECT_EQ(check(spec, base), Misfit::None);
+}
+
+TEST_F(OperandTest, SomeLiteralsAreCutToThirtyTwoBits) {
   OperandSpec spec = place(Accept::Integer, Type::U32);
   spec.minimum = 0;
   spec.maximum = 15;
+  EXPECT_EQ(check(spec, Operand::integer(0x100000003)), Misfit::Range);
+  spec.cut = true;
   EXPECT_EQ(check(spec, Operand::integer(0x100000003)), Misfit::None);
   EXPECT_EQ(check(spec, Operand::integer(-1)), Misfit::Range);
   EXPECT_EQ(check(spec, Operand::integer(16)), Misfit::Range);
-  spec.type = Type::U64;
-  EXPECT_EQ(check(spec, Operand::integer(0x100000003)), Misfit::Range);
+  spec.nonzero = true;
+  EXPECT_EQ(check(spec, Operand::integer(0)), Misfit::Range);
+  EXPECT_EQ(check(spec, Operand::integer(0x100000000)), Misfit::None);
 }
 
 TEST_F(OperandTest, UnifiedAddressesAreAskedFor) {
@@ -272,6 +423,59 @@ TEST_F(OperandTest, OneElementIsAScalarWhereVectorsMayStand) {
   EXPECT_EQ(check(place(Accept::Register, Type::B32), one), Misfit::Kind);
 }
 
+TEST_F(OperandTest, ASamplerIsNamedInTheIndependentModeOnly) {
+  OperandSpec sampler = place(Accept::Register, Type::U64);
+  sampler.optional = true;
+  sampler.texmode = isa::TextureMode::Independent;
+  const OperandSpec layer = place(Accept::Register, Type::U32);
+  const std::vector<Operand> named = {reg(Type::U64), reg(Type::U32)};
+  const std::vector<Operand> unnamed = {reg(Type::U32)};
+  EXPECT_TRUE(fit({sampler, layer}, unnamed).ok());
+  EXPECT_FALSE(fit({sampler, layer}, named).ok());
+  module_.target_options.push_back(module_.symbols.intern("texmode_independent"));
+  EXPECT_FALSE(fit({sampler, layer}, unnamed).ok());
+  EXPECT_TRUE(fit({sampler, layer}, named).ok());
+  sampler.optional = false;
+  sampler.texmode = isa::TextureMode::Unified;  // a row of the other mode
+  EXPECT_FALSE(fit({sampler, layer}, named).ok());
+  EXPECT_FALSE(fit({sampler, layer}, unnamed).ok());
+}
+
+TEST_F(OperandTest, BracesLetIntegersPassForFloatsWhereTheTableSaysSo) {
+  OperandSpec spec = place(Accept::Register | Accept::Vector, Type::F32);
+  spec.vector = 1;
+  const Operand one = composite(OperandKind::Vector, {reg(Type::S32)});
+  EXPECT_EQ(check(spec, one), Misfit::Type);
+  spec.loose = true;
+  EXPECT_EQ(check(spec, one), Misfit::None);
+  EXPECT_EQ(check(spec, composite(OperandKind::Vector, {reg(Type::F16x2)})), Misfit::Type);
+  EXPECT_EQ(check(spec, reg(Type::S32)), Misfit::Type);
+}
+
+TEST_F(OperandTest, ARegisterAloneMayHaveToBeTyped) {
+  OperandSpec spec = place(Accept::Register | Accept::Vector, Type::S32);
+  spec.vector = 4;
+  spec.bare = true;
+  EXPECT_EQ(check(spec, reg(Type::B32)), Misfit::None);
+  spec.typed = true;
+  EXPECT_EQ(check(spec, reg(Type::B32)), Misfit::Type);
+  EXPECT_EQ(check(spec, reg(Type::U32)), Misfit::None);
+}
+
+TEST_F(OperandTest, LiteralsAloneHaveTheOperandsOwnType) {
+  OperandSpec spec = place(Accept::Vector | Accept::Integer | Accept::Float, Type::F32);
+  spec.also = {Type::S32};
+  spec.vector = 2;
+  const Operand whole = Operand::integer(1);
+  const Operand real = Operand::f32(1.0F);
+  EXPECT_EQ(check(spec, composite(OperandKind::Vector, {real, real})), Misfit::None);
+  EXPECT_NE(check(spec, composite(OperandKind::Vector, {whole, whole})), Misfit::None);
+  EXPECT_NE(check(spec, composite(OperandKind::Vector, {whole, real})), Misfit::None);
+  spec.indexed = true;
+  EXPECT_EQ(check(spec, composite(OperandKind::Vector, {whole, real})), Misfit::None);
+  EXPECT_NE(check(spec, composite(OperandKind::Vector, {whole, whole})), Misfit::None);
+}
+
 TEST_F(OperandTest, BitsTakeFloatLiteralsOfTheirSize) {
   OperandSpec spec = place(Accept::Register | Accept::Float, Type::B32);
   EXPECT_EQ(check(spec, Operand::f32(1.0F)), Misfit::None);
@@ -280,17 +484,6 @@ TEST_F(OperandTest, BitsTakeFloatLiteralsOfTheirSize) {
   EXPECT_EQ(check(spec, Operand::f32(1.0F)), Misfit::Type);
   spec.type = Type::F32;
   EXPECT_EQ(check(spec, Operand::f64(1.0)), Misfit::None);
-}
-
-TEST_F(OperandTest, LiteralsAreCutToTheBitsTheirRangeHas) {
-  OperandSpec spec = place(Accept::Register | Accept::Integer, Type::U32);
-  spec.minimum = 1;
-  spec.maximum = 15;
-  EXPECT_EQ(check(spec, Operand::integer(0x1'0000'0001)), Misfit::None);
-  EXPECT_EQ(check(spec, Operand::integer(0x1'0000'0000)), Misfit::Range);
-  spec.maximum = INT64_MAX;
-  EXPECT_EQ(check(spec, Operand::integer(0x1'0000'0000)), Misfit::None);
-  EXPECT_EQ(check(spec, Operand::integer(0)), Misfit::Range);
 }
 
 }  // namespace

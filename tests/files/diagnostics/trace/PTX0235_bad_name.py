@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx, reg
+from pyptx.types import u32
+
+
+@kernel
+def k():
+    reg.scalar(u32, name="two words")
+    ptx.ret()
+
+
+k.ptx()

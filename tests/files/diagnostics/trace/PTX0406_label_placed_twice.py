@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx
+
+
+@kernel
+def k():
+    ptx.label("DONE")
+    ptx.label("DONE")
+    ptx.ret()
+
+
+k.ptx()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tracing refuses, as it is shown: each script of tests/files/diagnostics/trace ends in it.
+
+The rendering and the JSON lie beside the script; PYPTX_UPDATE_GOLDENS=1 writes them anew. That
+every kind of diagnostic has a golden is checked in tests/unit/diag/golden_test.cpp.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+from pathlib import Path
+
+import pytest
+
+from pyptx import Error
+
+FOLDER = Path(__file__).parent / "files" / "diagnostics" / "trace"
+SCRIPTS = sorted(FOLDER.glob("*.py"))
+
+
+def check(golden: Path, shown: str) -> None:
+    if "PYPTX_UPDATE_GOLDENS" in os.environ:
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_rendering(script: Path) -> None:
+    with pytest.raises(Error) as caught:
+        runpy.run_path(str(script))
+    findings = caught.value.diagnostics
+    assert script.stem[:7] in [finding.code for finding in findings]
+    folder = f"{FOLDER}{os.sep}"
+    check(script.with_suffix(".txt"), str(caught.value).replace(folder, "") + "\n")
+    lines = [finding.to_json().replace(folder, "") + "\n" for finding in findings]
+    check(script.with_suffix(".json"), "".join(lines))
+
+
+def test_no_golden_is_without_its_script() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == {path.stem for path in SCRIPTS}
