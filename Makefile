@@ -3,11 +3,12 @@
 # make lint   format, layering, static analysis
 # make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
 # make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
+# make docs   the guide, the API and the instruction reference as HTML in build/docs
 # make bench  ratios against named peers
-# make certify  the instruction table against ptxas, in full (about half an hour on two cores)
+# make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference wheel build tests-cpp tests-python tsan format clean fuzz bad-input
+.PHONY: all demo test lint bench certify corpus judges reference stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,7 +29,7 @@ $(READY): requirements-dev.txt tools/system_packages.sh
 
 build: $(READY)
 	cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=ON \
-	  -DPYPTX_INPLACE=ON -DPYPTX_BENCH=ON -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	  -DPYPTX_INPLACE=ON -DPYPTX_BENCH=ON -DPYPTX_EXAMPLES=ON -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
 	cmake --build build/release -j $(JOBS)
 
 demo: build
@@ -79,6 +80,25 @@ bad-input: judges
 	PYPTX_BAD_INPUT_BYTES=$(BAD_INPUT_BYTES) $(JUDGES)/tests/unit/text_test --gtest_brief=1 \
 	  --gtest_filter='*BadInput.IsRefused*'
 
+# What editors and type checkers read: ptx.inst from the table, the rest from the built extension.
+stubs: build
+	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --stubs python/pyptx/_inst
+	PYTHONPATH=tools:python $(BIN)/python -m stubs --out python/pyptx
+
+# The pages of docs/api, anew from the package's sources and stubs.
+api-pages: $(READY)
+	PYTHONPATH=tools $(BIN)/python -m apidocs --out docs/api
+
+# Offline once the generator is installed; a broken link or a page in no table of contents fails.
+DOCS_READY := $(VENV)/.ready-docs
+$(DOCS_READY): requirements-docs.txt $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	touch $@
+
+docs: $(DOCS_READY)
+	$(BIN)/sphinx-build -q -W --keep-going -j $(JOBS) -d build/doctrees -b html docs build/docs
+	@echo build/docs/index.html
+
 # Any bytes, for FUZZ_SECONDS altogether: lexer, parser and printers, verifier.
 FUZZ_SECONDS ?= 1800
 fuzz: $(READY)
@@ -97,7 +117,10 @@ lint: build
 	$(BIN)/python tools/lint/layers.py
 	$(BIN)/python tools/lint/sizes.py
 	$(BIN)/python tools/lint/one_place.py
-	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --check-docs docs/isa
+	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --check-docs docs/isa \
+	  --check-stubs python/pyptx/_inst
+	PYTHONPATH=tools:python $(BIN)/python -m stubs --check python/pyptx
+	PYTHONPATH=tools $(BIN)/python -m apidocs --check docs/api
 	$(BIN)/python tools/lint/words.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -113,6 +136,7 @@ format: $(READY)
 bench: build
 	$(BIN)/python bench/launch.py
 	$(BIN)/python bench/verify.py
+	$(BIN)/python bench/trace.py
 
 wheel: $(READY)
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w dist .

@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(end <= begin);
       const std::string_view between = text.substr(end, begin - end);
       require(!diagnostics.empty() ||
-              between.find_first_not_of(" \t\r\n") == std::string_view::npos);
+              between.find_first_not_of(" \t\f\r\n") == std::string_view::npos);
     };
     for (; comment < buffer.comments.size() && buffer.comments[comment].token == i; ++comment) {
       gap(buffer.comments[comment].begin);

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sample kernel and example assembles, portable ones for every generation of targets."""
+"""Every sample kernel assembles, portable ones for every generation of targets."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from assembling import assemble
+from example_modules import example
 from sample_kernels import (
     build_my_backward,
     build_my_forward,
@@ -19,23 +18,14 @@ from sample_kernels import (
     build_vector_add,
 )
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-sys.path[:0] = [str(EXAMPLES), str(EXAMPLES / "hopper")]
-
-gemm, grouped_gemm, vector_add = map(import_module, ("gemm", "grouped_gemm", "vector_add"))
+vector_add = example("vector_add").vector_add
 
 HOPPER: dict[str, Callable[[], str]] = {
     "scale": lambda: build_scale(2.5).ptx(),
     "my_forward": lambda: build_my_forward(4, 64).ptx(),
     "my_backward": lambda: build_my_backward(4, 64).ptx(),
-    "vector_add_v4": lambda: vector_add.vector_add.ptx(N=1000),
-    "vector_add_v2": lambda: vector_add.vector_add.ptx(N=1000, VEC=2),
-    "gemm_pointer": lambda: gemm.build_gemm(tma="pointer").ptx(M=200, N=136, K=192),
-    "gemm_value": lambda: gemm.build_gemm(tma="value").ptx(M=200, N=136, K=192),
-    "grouped_pointer": lambda: grouped_gemm.build_grouped_gemm(G=3, tma="pointer").ptx(
-        T=200, N=136, K=192
-    ),
-    "grouped_value": lambda: grouped_gemm.build_grouped_gemm(G=3).ptx(T=200, N=136, K=192),
+    "vector_add_v4": lambda: vector_add.ptx(N=1000),
+    "vector_add_v2": lambda: vector_add.ptx(N=1000, VEC=2),
 }
 
 PORTABLE: dict[str, Callable[[str], str]] = {

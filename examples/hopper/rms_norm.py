@@ -9,10 +9,10 @@ is compared with a float64 reference.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 import numpy as np
+from everywhere import arguments, run_and_check
 
 from pyptx import Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
@@ -75,65 +75,20 @@ def build_rms_norm(B: int, N: int, eps: float = 1e-6, arch: str = "sm_90a") -> K
 
 
 def reference(x: np.ndarray, w: np.ndarray, eps: float = 1e-6) -> np.ndarray:
-    """Compute the same in float64."""
-    x64, w64 = x.astype(np.float64), w.astype(np.float64)
-    return x64 / np.sqrt((x64 * x64).mean(axis=-1, keepdims=True) + eps) * w64
-
-
-def max_error(y: np.ndarray, x: np.ndarray, w: np.ndarray) -> float:
-    """Return the largest difference from the reference, over the largest reference value."""
-    expected = reference(x, w)
-    return float(np.abs(y - expected).max() / np.abs(expected).max())
-
-
-def run_numpy(k: Kernel, x: np.ndarray, w: np.ndarray) -> tuple[str, float]:
-    """On the emulator, without any framework."""
-    return "numpy, emulator", max_error(k(x, w), x, w)
-
-
-def run_torch(k: Kernel, x: np.ndarray, w: np.ndarray) -> tuple[str, float]:
-    """From PyTorch: on the GPU where there is one, else on the emulator."""
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    y = k(torch.from_numpy(x).to(device), torch.from_numpy(w).to(device))
-    where = torch.cuda.get_device_name() if device == "cuda" else "emulator"
-    return f"torch, {where}", max_error(y.cpu().numpy(), x, w)
-
-
-def run_jax(k: Kernel, x: np.ndarray, w: np.ndarray) -> tuple[str, float]:
-    """From jax.jit: on JAX's default device."""
-    import jax
-
-    y = jax.jit(lambda a, b: k(a, b))(x, w)
-    device = next(iter(y.devices()))
-    where = device.device_kind if device.platform == "gpu" else "emulator"
-    return f"jax.jit, {where}", max_error(np.asarray(y), x, w)
+    """Compute the same in the precision of the inputs."""
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * w
 
 
 def main() -> None:
     """Run the kernel every way that is installed here and print the errors."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=64)
-    parser.add_argument("--columns", type=int, default=1024, help="a multiple of 32")
-    parser.add_argument("--ptx", action="store_true", help="print the PTX first")
-    options = parser.parse_args()
-
+    options = arguments(__doc__)
     k = build_rms_norm(options.rows, options.columns)
     if options.ptx:
         print(k.ptx())
     rng = np.random.default_rng()
     x = (rng.standard_normal((options.rows, options.columns)) * 0.3).astype(np.float32)
     w = (rng.standard_normal(options.columns) * 0.1 + 1.0).astype(np.float32)
-    for run in (run_numpy, run_torch, run_jax):
-        try:
-            where, error = run(k, x, w)
-        except ModuleNotFoundError as missing:
-            print(f"{run.__name__}: skipped, {missing.name} is not installed")
-            continue
-        print(f"rms_norm {x.shape} ({where}): largest error against float64 {error:.2e}")
-        if not error < 1e-5:
-            raise SystemExit("the result is wrong")
+    run_and_check("rms_norm", k, (x, w), reference)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pyptx._errors import (
     TargetError,
     VerifyError,
 )
+from pyptx._intrinsic import intrinsic
 from pyptx._runtime import detect_arch
 from pyptx._verify import verify
 from pyptx.kernel import kernel
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "detect_arch",
     "differentiable_kernel",
+    "intrinsic",
     "kernel",
     "parse",
     "ptx",

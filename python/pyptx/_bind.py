@@ -17,6 +17,7 @@ from typing import Any
 from pyptx._dtypes import accepts, framework_name
 from pyptx._errors import LaunchError
 from pyptx.specs import Layout, Tile
+from pyptx.types import from_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,14 @@ class Signature:
                 f"({', '.join(self.tensors)}) but {len(self.in_specs)} in_specs and "
                 f"{len(self.out_specs)} out_specs; give one Tile per parameter"
             )
+        for kind, name in self.raw_params:
+            try:
+                from_name(kind)
+            except ValueError:
+                raise TypeError(
+                    f"kernel {self.name!r}: raw parameter {name!r} has type {kind!r}, "
+                    f"expected the name of a type of pyptx.types such as 'u32' or 'f32'"
+                ) from None
         for name, spec in zip(self.tensors[len(self.in_specs) :], self.out_specs, strict=False):
             if spec.dtype is None:
                 raise TypeError(f"kernel {self.name!r}: output {name!r} needs an element type")
@@ -233,11 +242,25 @@ def normalize_dim3(what: str, value: Any) -> tuple[int, int, int]:
     """One to three sizes as three; refuses anything else."""
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(sizes) <= 3 or not all(hasattr(size, "__index__") for size in sizes):
-        raise TypeError(f"{what} is one to three integers, not {value!r}")
+        hint = "; divide with //" if any(isinstance(size, float) for size in sizes) else ""
+        raise TypeError(f"{what} is one to three integers, not {value!r}{hint}")
     x, y, z = (*(int(size.__index__()) for size in sizes), 1, 1)[:3]
     if min(x, y, z) < 0:
         raise ValueError(f"{what} {value!r} has a negative size")
     return x, y, z
+
+
+def normalize_version(what: str, value: Any) -> tuple[int, int] | None:
+    """Return a PTX version as two numbers; None asks for the lowest that will do."""
+    if value is None:
+        return None
+    if (
+        not isinstance(value, (tuple, list))
+        or len(value) != 2
+        or not all(hasattr(part, "__index__") for part in value)
+    ):
+        raise TypeError(f"{what} version is a pair of integers such as (8, 7), not {value!r}")
+    return int(value[0]), int(value[1])
 
 
 def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, int, int]:

@@ -44,3 +44,16 @@ class LaunchError(Error):
 
 class EmulatorError(Error):
     """A kernel that the emulator stopped, or cannot run (PTX09xx)."""
+
+
+# A traceback names a class by its module: the one that authors import it from.
+for _class in (
+    Error,
+    PtxSyntaxError,
+    VerifyError,
+    TargetError,
+    AssembleError,
+    LaunchError,
+    EmulatorError,
+):
+    _class.__module__ = "pyptx"

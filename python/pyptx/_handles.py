@@ -153,7 +153,8 @@ def image(handle: int, tensor_count: int, config: Config) -> Any:
     if record is None:
         return _core.image_of(handle)
     launch = _launch(handle)
-    dims = launch.config or (*map(_dim3, config[:3]), int(config[3]))
+    given = (_dim3(config[0]), _dim3(config[1]), _dim3(config[2]), int(config[3]))
+    dims = launch.config or given
     key = (tensor_count, dims, len(launch.scalars), len(launch.maps))
     if key not in launch.images:
         entry = record.kernel_name or entry_name(record.ptx_source)

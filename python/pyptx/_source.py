@@ -12,11 +12,34 @@ import itertools
 import linecache
 from typing import TYPE_CHECKING, TypeAlias
 
+from pyptx import _core
+
 if TYPE_CHECKING:
     from types import CodeType
 
 #: line, column, end line, end column; columns are byte offsets from 0.
 Span: TypeAlias = tuple[int, int, int, int]
+
+#: Helpers whose first argument guards what they write.
+_GUARD_FIRST = ("assert_", "if_")
+
+#: Helpers that write one instruction of their own arguments: how many positional arguments come
+#: before its first operand, and which keywords its operands have. Those that take `*operands` say
+#: so themselves.
+_HELPERS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "cvt": (2, ("dst", "src")),
+    "ld": (1, ("dst", "addr")),
+    "st": (1, ("addr", "src")),
+    "bar.sync": (0, ("n", "count")),
+    "bar.arrive": (0, ("n", "count")),
+    "mma.sync": (0, ("d", "a", "b", "c")),
+    "ldmatrix": (0, ("dst", "src")),
+    "stmatrix": (0, ("smem", "regs")),
+    "tcgen05.alloc": (0, ("addr", "ncols")),
+    "tcgen05.dealloc": (0, ("taddr", "ncols")),
+    "tcgen05.ld": (0, ("dst", "taddr")),
+    "tcgen05.st": (0, ("taddr", "src")),
+}
 
 
 def place(
@@ -27,10 +50,12 @@ def place(
     if span is None:
         line = next((n for a, b, n in code.co_lines() if a <= offset < b and n), None)
         return _result(code.co_filename, (line or code.co_firstlineno, -1, 0, -1))
-    if part != "whole":
-        call = _call_ending_at(code.co_filename, span[2], span[3])
-        if call is not None:
-            span = _narrowed(call, arguments_map, part, index) or span
+    if part != "whole" or span[2] > span[0]:
+        node = _node_at(code.co_filename, span, part != "whole")
+        if node is not None:
+            span = _node_span(node) or span
+        if isinstance(node, ast.Call) and part != "whole":
+            span = _narrowed(node, arguments_map, part, index) or span
     return _result(code.co_filename, span)
 
 
@@ -51,31 +76,69 @@ def _result(file: str, span: Span) -> tuple[str, int, int, int, int, str]:
     return file, line, column + 1, end_line, end_column + 1, text
 
 
-def _call_ending_at(file: str, line: int, column: int) -> ast.Call | None:
-    """Return the call expression that ends there; at most one can."""
+def _node_at(file: str, span: Span, is_call: bool) -> ast.expr | None:
+    """Return what the `with` or `for` of that place evaluates, or else the call that ends there."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return None
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (node.end_lineno, node.end_col_offset) == (line, column):
+        if (
+            is_call
+            and isinstance(node, ast.Call)
+            and (node.end_lineno, node.end_col_offset) == span[2:]
+        ):
             return node
+        # Entering and leaving a block have the place of its whole statement.
+        if isinstance(node, (ast.With, ast.For)) and _node_span(node) == span:
+            if isinstance(node, ast.For):
+                return node.iter
+            return node.items[0].context_expr if len(node.items) == 1 else None
     return None
 
 
 def _narrowed(call: ast.Call, arguments_map: bool, part: str, index: int) -> Span | None:
     if part == "guard":
         guard = next((k.value for k in call.keywords if k.arg == "pred"), None)
+        if guard is None and isinstance(call.func, ast.Attribute) and call.args:
+            guard = call.args[0] if call.func.attr in _GUARD_FIRST else None
         return _node_span(guard)
+    if part == "operand":
+        operands = (0, ()) if arguments_map else _operands(_helper(call.func))
+        return None if operands is None else _node_span(_argument(call, *operands, index))
     if not arguments_map:
         return None
-    if part == "operand":
-        arguments = call.args[: index + 1]
-        is_plain = len(arguments) > index and not any(isinstance(a, ast.Starred) for a in arguments)
-        return _node_span(arguments[index]) if is_plain else None
     names = _names_after_inst(call.func)
     wanted = 0 if part == "opcode" else index + 1
     return names[wanted] if wanted < len(names) else None
+
+
+def _argument(call: ast.Call, first: int, keywords: tuple[str, ...], index: int) -> ast.expr | None:
+    """Return the argument that is the operand at `index`."""
+    arguments = call.args[: first + index + 1]
+    if any(isinstance(argument, ast.Starred) for argument in arguments):
+        return None
+    if len(arguments) > first + index:
+        return arguments[-1]
+    name = keywords[index] if index < len(keywords) else None
+    return next((k.value for k in call.keywords if name is not None and k.arg == name), None)
+
+
+def _helper(func: ast.expr) -> str:
+    """Return the helper's name as written after `ptx.`; nothing for an alias."""
+    names: list[str] = []
+    while isinstance(func, ast.Attribute):
+        names.append(func.attr)
+        func = func.value
+    return ".".join(names[::-1]) if isinstance(func, ast.Name) and func.id == "ptx" else ""
+
+
+def _operands(helper: str) -> tuple[int, tuple[str, ...]] | None:
+    """Return where the operands are among a helper's arguments; None where that is not known."""
+    signature = getattr(getattr(_core.ptx, helper, None), "__nb_signature__", None)
+    if signature and "*operands" in signature[0][0]:
+        return signature[0][0].partition("*operands")[0].count(","), ()
+    return _HELPERS.get(helper)
 
 
 def _names_after_inst(func: ast.expr) -> list[Span]:
@@ -95,7 +158,7 @@ def _names_after_inst(func: ast.expr) -> list[Span]:
     return []
 
 
-def _node_span(node: ast.expr | None) -> Span | None:
+def _node_span(node: ast.expr | ast.stmt | None) -> Span | None:
     if node is None or node.end_lineno is None or node.end_col_offset is None:
         return None
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset

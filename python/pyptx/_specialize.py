@@ -9,9 +9,11 @@ once agree.
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +21,8 @@ from pyptx import _core
 from pyptx._bind import Signature
 from pyptx._captures import Captures, freeze
 from pyptx._dtypes import element_bits
-from pyptx._errors import LaunchError
+from pyptx._errors import Error, LaunchError
+from pyptx._limits import check_shared
 from pyptx._tensor import TensorSpec, active_trace
 from pyptx._tma import tensor_map
 from pyptx.specs import Tile
@@ -75,29 +78,32 @@ class Specializer:
     def trace(self, facts: Facts, captures: Captures) -> Traced:
         """Return the trace for these facts: a kept one where it is certain to be the same."""
         template, is_comparable = freeze(dict(facts.template))
-        key = (captures.key, facts.shapes, facts.dtypes, template, facts.target)
+        line_info = os.environ.get("PYPTX_LINEINFO", "1") != "0"
+        key = (captures.key, facts.shapes, facts.dtypes, template, facts.target, line_info)
         with self._lock:
             kept = self._traces.get(key)
         if kept is not None and is_comparable and not captures.is_opaque:
             return kept
-        fresh = self._run(facts)
+        fresh = self._run(facts, line_info)
         with self._lock:
             kept = self._traces.get(key)
             if kept is None or kept.text != fresh.text:
                 self._traces[key] = kept = fresh
         return kept
 
-    def _run(self, facts: Facts) -> Traced:
+    def _run(self, facts: Facts, line_info: bool) -> Traced:
         signature, options = self.signature, self.options
         name = options.extern_smem if isinstance(options.extern_smem, str) else "dyn_smem"
-        trace = _core.Trace(
-            signature.name,
-            facts.target,
-            options.version,
-            force_dynamic_shared=bool(options.extern_smem or options.smem),
-            dynamic_shared_name=name,
-            maps_by_value=options.maps_by_value,
-        )
+        with _about_declaration(signature):
+            trace = _core.Trace(
+                signature.name,
+                facts.target,
+                options.version,
+                force_dynamic_shared=bool(options.extern_smem or options.smem),
+                dynamic_shared_name=name,
+                maps_by_value=options.maps_by_value,
+                line_info=line_info,
+            )
         specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
         tensors = []
         for tensor, spec, shape, dtype in zip(
@@ -115,6 +121,9 @@ class Specializer:
             signature.fn(*tensors, **facts.template)
         module = trace.finish()
         dynamic = trace.dynamic_shared_bytes
+        with _about_declaration(signature):
+            what = f"kernel {signature.name!r}:"
+            check_shared(what, facts.target, max(dynamic, options.smem))
         return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
 
     def image(self, traced: Traced, grid: Dim3, raw: Mapping[str, Any]) -> Any:
@@ -168,6 +177,19 @@ class Specializer:
                 f"shape {shape}, {self.signature.specs[index]!r}: {problem}"
             )
         return tensor
+
+
+@contextmanager
+def _about_declaration(signature: Signature) -> Iterator[None]:
+    """Say where the kernel is declared to errors that are about no line of its body."""
+    try:
+        yield
+    except Error as error:
+        code = getattr(signature.fn, "__code__", None)
+        if code is not None:
+            where = f"{code.co_filename}:{code.co_firstlineno}"
+            error.add_note(f"kernel {signature.name!r} is declared at {where}")
+        raise
 
 
 def _placeholder(

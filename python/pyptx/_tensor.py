@@ -75,3 +75,7 @@ class TmaDescriptorHandle:
     def __repr__(self) -> str:
         """Which tensor it describes."""
         return f"TmaDescriptorHandle({self.tensor!r})"
+
+
+# What errors call the classes by: the module that authors know them from.
+TensorSpec.__module__ = TmaDescriptorHandle.__module__ = "pyptx.kernel"

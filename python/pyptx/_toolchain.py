@@ -66,14 +66,28 @@ def disassemble(cubin: bytes) -> str:
             "SASS needs NVIDIA's disassembler, and neither cuobjdump nor nvdisasm was found in "
             f"PATH, CUDA_HOME or this Python; pip install {_WHEELS['cuobjdump']}"
         )
+    command = [str(tool), "-sass"] if tool else [str(disassembler), "-c"]
+    return _run_on_cubin(command, cubin)
+
+
+def disassemble_with_lines(cubin: bytes) -> str | None:
+    """SASS text with the source lines that the cubin's line table names; None without nvdisasm."""
+    disassembler = find_tool("nvdisasm")
+    if disassembler is None:
+        return None
+    return _run_on_cubin([str(disassembler), "-g", "-c"], cubin)
+
+
+def _run_on_cubin(command: list[str], cubin: bytes) -> str:
     # cuobjdump runs nvdisasm, which it looks for in PATH.
-    path = os.pathsep.join([str(disassembler.parent), os.environ.get("PATH", "")])
+    disassembler = find_tool("nvdisasm")
+    folders = [] if disassembler is None else [str(disassembler.parent)]
+    path = os.pathsep.join([*folders, os.environ.get("PATH", "")])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
-        command = [str(tool), "-sass", str(file)] if tool else [str(disassembler), "-c", str(file)]
         done = subprocess.run(
-            command,
+            [*command, str(file)],
             capture_output=True,
             text=True,
             check=False,

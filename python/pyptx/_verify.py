@@ -40,6 +40,11 @@ def verify(
         raise TypeError(f"verify() takes PTX text, a Module or a Kernel, not {type(what).__name__}")
     try:
         module = what.module(**kwargs)
-    except Error as error:  # what tracing refused is a finding like any other
-        return error.diagnostics
-    return _core.verify_module(module, lint, max_diagnostics)
+    except Error as error:
+        if not error.diagnostics:  # about the declaration, which is no place in a text
+            raise
+        return error.diagnostics  # what tracing refused is a finding like any other
+    # A module knows the author's lines, but only the text shows what is inside ptx.raw.
+    return _core.verify_module(module, lint, max_diagnostics) or _core.verify_text(
+        module.text, f"<ptx of {what.signature.name}>", lint, max_diagnostics
+    )

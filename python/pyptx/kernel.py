@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import sys
 import uuid
 import weakref
@@ -21,8 +22,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _runtime, _toolchain
-from pyptx._bind import Signature, normalize_dim3, resolve_grid
+from pyptx._bind import Signature, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures
+from pyptx._limits import check_block, check_cluster
+from pyptx._report import Report, SourceLine, make_report
 from pyptx._specialize import Facts, Options, Specializer, Traced
 from pyptx._tensor import TensorSpec, TmaDescriptorHandle
 from pyptx.specs import Tile
@@ -74,7 +77,7 @@ def _slow_path(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[s
     return _runtime.call(kernel_object, kernel_object._refreshed().captures, args, kwargs)
 
 
-class Kernel(_core.KernelBase):  # type: ignore[misc]
+class Kernel(_core.KernelBase):
     """A traced PTX kernel. Wraps a Python function that uses ptx.* calls."""
 
     def __init__(
@@ -107,7 +110,7 @@ class Kernel(_core.KernelBase):  # type: ignore[misc]
         self._cluster = cluster
         self._smem = smem
         options = Options(
-            version=None if version is None else (int(version[0]), int(version[1])),
+            version=normalize_version(what, version),
             block=normalize_dim3(f"{what} block", block),
             cluster=normalize_dim3(f"{what} cluster", cluster),
             smem=int(smem),
@@ -116,6 +119,8 @@ class Kernel(_core.KernelBase):  # type: ignore[misc]
             raw_directives=tuple((str(n), tuple(v)) for n, v in raw_directives or ()),
             maps_by_value=tma == "value",
         )
+        check_block(what, options.block)
+        check_cluster(what, options.cluster)
         self.specializer = Specializer(self.signature, options)
         functools.update_wrapper(self, fn)
         self._go_live(Captures(fn, self._grid))
@@ -204,6 +209,27 @@ class Kernel(_core.KernelBase):  # type: ignore[misc]
             raise RuntimeError(missing)
         return _toolchain.disassemble(self.cubin(**kwargs))
 
+    def source_map(self, **kwargs: Any) -> list[SourceLine]:
+        """Trace, and say for each line of the text which line of the author's made it."""
+        return [SourceLine(*line) for line in self._inspect(kwargs)[0].module.source_lines()]
+
+    def report(self, **kwargs: Any) -> Report:
+        """Trace, assemble and say what the kernel costs: registers, spills, occupancy, SASS.
+
+        `print(k.report(M=4096))` shows it; the parts are attributes. SASS counts need NVIDIA's
+        disassembler and are empty without it.
+        """
+        cubin = self.cubin(**kwargs)
+        traced, _, _ = self._inspect(kwargs)
+        options = self.specializer.options
+        return make_report(
+            self.signature.name,
+            traced,
+            cubin,
+            threads=math.prod(options.block),
+            dynamic_shared=max(traced.dynamic_shared, options.smem),
+        )
+
     def _inspect(self, kwargs: dict[str, Any]) -> tuple[Traced, dict[str, Any], dict[str, Any]]:
         signature = self.signature
         env: dict[str, Any] = {}
@@ -288,7 +314,7 @@ class Kernel(_core.KernelBase):  # type: ignore[misc]
 
     def __reduce__(self) -> str:
         """Pickled by name and copied as itself, as functions are."""
-        return str(self.__qualname__)
+        return str(vars(self)["__qualname__"])
 
     def __repr__(self) -> str:
         """Name, parameters and target."""

@@ -17,6 +17,12 @@ globals().update({name: getattr(_core.ptx, name) for name in __all__})
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"pyptx.ptx has no {name!r}; any instruction is ptx.inst.<opcode>.<modifier>(...)"
+    import difflib
+
+    close = difflib.get_close_matches(name, __all__, n=1)
+    hint = (
+        f"did you mean {close[0]!r}?"
+        if close
+        else "any instruction is ptx.inst.<opcode>.<modifier>(...)"
     )
+    raise AttributeError(f"pyptx.ptx has no {name!r}; {hint}")

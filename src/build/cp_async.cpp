@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
+
 namespace pyptx::build::cp_async {
 namespace {
 
@@ -24,6 +26,7 @@ void copy(Tracer& tracer, Cache cache, const SharedPlace& destination, ir::Opera
                     is_global ? "16" : "4, 8 or 16", std::to_string(bytes)}});
     return;
   }
+  if (!check_place(tracer, destination, static_cast<std::uint32_t>(bytes), "this cp.async")) return;
   if (source_bytes && !check_word(tracer, *source_bytes, "the source bytes of cp.async")) return;
   std::vector<Operand> operands{memory_at(tracer, destination), source, Operand::integer(bytes)};
   if (source_bytes) operands.push_back(source_bytes->operand());

@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "arguments.h"
+#include "pyptx/support/concat.h"
+
 namespace pyptx::build::fence {
 
 void proxy_async(Tracer& tracer) { tracer.emit("fence.proxy.async", {}); }
@@ -13,6 +16,31 @@ void proxy_async_shared_cta(Tracer& tracer) { tracer.emit("fence.proxy.async.sha
 
 void proxy_async_generic_acquire_shared_cluster(Tracer& tracer) {
   tracer.emit("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", {});
+}
+
+void proxy_async_generic_release_shared_cta(Tracer& tracer) {
+  tracer.emit("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", {});
+}
+
+void proxy_async_global(Tracer& tracer) { tracer.emit("fence.proxy.async.global", {}); }
+
+void acq_rel(Tracer& tracer, std::string_view scope) {
+  tracer.emit(support::concat("fence.acq_rel.", scope), {});
+}
+
+void sc(Tracer& tracer, std::string_view scope) {
+  tracer.emit(support::concat("fence.sc.", scope), {});
+}
+
+void proxy_tensormap_release(Tracer& tracer, std::string_view scope) {
+  tracer.emit(support::concat("fence.proxy.tensormap::generic.release.", scope), {});
+}
+
+void proxy_tensormap_acquire(Tracer& tracer, Reg map, std::string_view scope) {
+  constexpr std::int64_t kMapBytes = 128;
+  if (!check_wide(tracer, "the tensor map of a fence", map)) return;
+  tracer.emit(support::concat("fence.proxy.tensormap::generic.acquire.", scope),
+              {tracer.address(map), ir::Operand::integer(kMapBytes)});
 }
 
 void mbarrier_init(Tracer& tracer) { tracer.emit("fence.mbarrier_init.release.cluster", {}); }

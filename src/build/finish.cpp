@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -67,6 +68,39 @@ void Tracer::pragma(std::string_view text) {
 void Tracer::open_block() { function_->body.push_back({ir::StatementKind::BlockOpen, 0}); }
 void Tracer::close_block() { function_->body.push_back({ir::StatementKind::BlockClose, 0}); }
 
+void Tracer::file(std::uint32_t number, std::string_view name) {
+  if (number == 0) {
+    report({diag::Kind::BadArgument, {"the number of a file", "at least 1", "0"}});
+    return;
+  }
+  if (name.find_first_of("\"\n") != std::string_view::npos) {
+    report({diag::Kind::BadArgument,
+            {"the name of a file", "free of quotes and newlines", std::string(name)}});
+    return;
+  }
+  const ir::SourceFile file{number, module_->symbols.intern(name), std::nullopt};
+  const auto known = std::ranges::find(module_->files, number, &ir::SourceFile::number);
+  if (known != module_->files.end()) {
+    if (*known != file) report({diag::Kind::NameTaken, {"file " + std::to_string(number)}});
+    return;
+  }
+  module_->items.push_back({ir::ItemKind::File, static_cast<std::uint32_t>(module_->files.size())});
+  module_->files.push_back(file);
+}
+
+void Tracer::line(std::uint32_t file, std::uint32_t line, std::uint32_t column) {
+  if (std::ranges::find(module_->files, file, &ir::SourceFile::number) == module_->files.end()) {
+    report({diag::Kind::BadArgument,
+            {"the file of a line", "the number of one that is declared", std::to_string(file)}});
+    return;
+  }
+  function_->body.push_back(
+      {ir::StatementKind::Line, static_cast<std::uint32_t>(function_->lines.size())});
+  ir::SourceLine at;
+  at.position = {file, line, column};
+  function_->lines.push_back(at);
+}
+
 void Tracer::enter_construct(std::string_view what) {
   constructs_.push_back({std::string(what), loc_});
 }
@@ -107,6 +141,7 @@ diag::Status Tracer::check_symbols() const {
     for (const ir::Variable& variable : *list) declared.insert(module_->text(variable.name));
   }
   for (const SharedBlock& block : shared_) declared.insert(block.name);
+  for (const auto& function : module_->functions) declared.insert(module_->text(function->name));
   const auto is_unknown = [&](const ir::Operand& operand) {
     if (operand.kind != ir::OperandKind::Symbol) return false;
     const std::string_view name = module_->text(static_cast<ir::Symbol>(operand.index));
@@ -159,6 +194,7 @@ diag::Result<std::shared_ptr<ir::Module>> Tracer::finish() {
   place_shared();
   function_->body.insert(function_->body.begin(), prologue_.begin(), prologue_.end());
   prologue_.clear();
+  if (options_.line_info) add_line_info();
   if (!options_.version) module_->version = lowest_version();
   return module_;
 }

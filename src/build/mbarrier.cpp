@@ -4,7 +4,9 @@
 #include "pyptx/build/mbarrier.h"
 
 #include <string>
+#include <vector>
 
+#include "arguments.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::build::mbarrier {
@@ -29,12 +31,21 @@ bool check_phase(Tracer& tracer, const Index& phase) {
                           : isa::info(phase.reg->type).bits == 32) {
     return true;
   }
-  tracer.report({Kind::BadArgument,
-                 {"the phase parity", "0, 1 or a 32-bit register",
-                  phase.is_constant()
-                      ? std::to_string(phase.value)
-                      : support::concat("a register of type ", isa::info(phase.reg->type).name)}});
-  return false;
+  return refuse(tracer, "the phase parity", "0, 1 or a 32-bit register", words(phase));
+}
+
+/// A predicate: whether the phase is complete.
+Reg ask(Tracer& tracer, std::string_view opcode, const SharedPlace& barrier, const Index& phase,
+        bool parity, Guard guard) {
+  const Reg done = tracer.reg(isa::Type::Pred);
+  if (parity && !check_phase(tracer, phase)) return done;
+  if (!parity && (phase.is_constant() || isa::info(phase.reg->type).bits != 64)) {
+    refuse(tracer, support::concat("the state of ", opcode), "a 64-bit register", words(phase));
+    return done;
+  }
+  tracer.emit(support::concat(opcode, parity ? ".parity" : "", ".shared::cta.b64"),
+              {done, memory_at(tracer, barrier), phase.operand()}, guard);
+  return done;
 }
 
 }  // namespace
@@ -99,6 +110,37 @@ void arrive(Tracer& tracer, const SharedPlace& barrier, const Index& count, Guar
   tracer.emit("mbarrier.arrive.shared::cta.b64", {Operand::sink(), memory, count.operand()}, guard);
 }
 
+Reg arrive_state(Tracer& tracer, const SharedPlace& barrier, const Index& count, Guard guard) {
+  const Reg state = tracer.reg(isa::Type::B64);
+  if (!check_count(tracer, count, "the count of mbarrier.arrive", 1)) return state;
+  std::vector<Operand> operands{state, memory_at(tracer, barrier)};
+  if (!count.is_constant() || count.value != 1) operands.push_back(count.operand());
+  tracer.emit("mbarrier.arrive.shared::cta.b64", operands, guard);
+  return state;
+}
+
+void arrive_drop(Tracer& tracer, const SharedPlace& barrier, const Index& count, Guard guard) {
+  if (!check_count(tracer, count, "the count of mbarrier.arrive_drop", 1)) return;
+  // Only a register takes the state where the mbarrier is this CTA's own.
+  std::vector<Operand> operands{tracer.reg(isa::Type::B64), memory_at(tracer, barrier)};
+  if (!count.is_constant() || count.value != 1) operands.push_back(count.operand());
+  tracer.emit("mbarrier.arrive_drop.shared::cta.b64", operands, guard);
+}
+
+Reg pending_count(Tracer& tracer, Reg state, Guard guard) {
+  const Reg count = tracer.reg(isa::Type::U32);
+  if (check_wide(tracer, "the state of mbarrier.pending_count", state)) {
+    tracer.emit("mbarrier.pending_count.b64", {count, state}, guard);
+  }
+  return count;
+}
+
+void complete_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, Guard guard) {
+  if (!check_count(tracer, bytes, "the bytes of complete_tx", 0)) return;
+  tracer.emit("mbarrier.complete_tx.relaxed.cta.shared::cta.b64",
+              {memory_at(tracer, barrier), bytes.operand()}, guard);
+}
+
 void arrive_expect_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, Guard guard) {
   if (!check_count(tracer, bytes, "the bytes of arrive_expect_tx", 0)) return;
   tracer.emit("mbarrier.arrive.expect_tx.shared::cta.b64",
@@ -124,19 +166,12 @@ void arrive_remote(Tracer& tracer, const SharedPlace& barrier, const Index& cta,
 
 Reg try_wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase, bool parity,
              Guard guard) {
-  const Reg done = tracer.reg(isa::Type::Pred);
-  if (parity && !check_phase(tracer, phase)) return done;
-  if (!parity && (phase.is_constant() || isa::info(phase.reg->type).bits != 64)) {
-    tracer.report({Kind::BadArgument,
-                   {"the state of mbarrier.try_wait", "a 64-bit register",
-                    phase.is_constant() ? std::to_string(phase.value)
-                                        : std::string(isa::info(phase.reg->type).name)}});
-    return done;
-  }
-  tracer.emit(
-      parity ? "mbarrier.try_wait.parity.shared::cta.b64" : "mbarrier.try_wait.shared::cta.b64",
-      {done, memory_at(tracer, barrier), phase.operand()}, guard);
-  return done;
+  return ask(tracer, "mbarrier.try_wait", barrier, phase, parity, guard);
+}
+
+Reg test_wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase, bool parity,
+              Guard guard) {
+  return ask(tracer, "mbarrier.test_wait", barrier, phase, parity, guard);
 }
 
 void wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase) {

@@ -91,11 +91,19 @@ Reg special(Tracer& tracer, std::string_view name) {
 
 Reg param(Tracer& tracer, isa::Type type, std::string_view name, std::optional<Reg> destination) {
   const auto& parameters = tracer.function().parameters;
-  const bool is_known = std::ranges::any_of(parameters, [&](const ir::Variable& parameter) {
+  const auto found = std::ranges::find_if(parameters, [&](const ir::Variable& parameter) {
     return tracer.module().text(parameter.name) == name;
   });
-  if (!is_known) {
+  if (found == parameters.end()) {
     tracer.report({diag::Kind::UnknownParameter, {std::string(name)}});
+    return {};
+  }
+  // The assembler takes any width here, and reads the next parameter or the padding.
+  if (bits(type) > found->size() * 8) {
+    tracer.report({diag::Kind::BadArgument,
+                   {support::concat("the type of parameter '", name, "'"),
+                    support::concat("at most ", found->size() * 8, " bits wide"),
+                    support::concat(".", isa::info(type).name)}});
     return {};
   }
   const Reg result = fresh_or(tracer, destination, type);

@@ -151,7 +151,13 @@ Reg Tracer::reg_by_name(isa::Type type, std::string_view name) {
     keep_newest();
     return {*known, type, tag_};
   }
-  if (!is_in_raw_text(name)) return reg(type, name);
+  if (!is_in_raw_text(name)) {
+    const Reg named = reg(type, name);
+    // Asked for by type and name, an 8-bit register is one: .reg .b8 name;
+    const bool is_byte = isa::info(type).is_register && isa::info(type).bits == 8;
+    if (is_byte && !has_error()) function_->registers.back().declared = type;
+    return named;
+  }
   const std::string taken = unique_name(name);
   if (taken.empty()) return {};
   function_->registers.push_back(

@@ -5,11 +5,13 @@
 // PTX ISA, "Kernel Function Parameters", "Shared State Space".
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "pyptx/build/tracer.h"
 
@@ -64,6 +66,72 @@ ir::Operand Tracer::add_variable(ir::Variable variable, std::string_view name) {
     function_->variables.push_back(std::move(variable));
   }
   return address;
+}
+
+ir::Operand Tracer::text_constant(std::string_view text) {
+  const auto known = text_constants_.find(std::string(text));
+  if (known != text_constants_.end()) return known->second;
+  ir::Variable constant;
+  constant.space = ir::Space::Global;
+  constant.type = isa::Type::B8;
+  constant.align = 1;
+  constant.count = text.size() + 1;
+  constant.initializer.push_back({ir::InitialValue::Kind::Open, 0, {}, 0});
+  for (const char c : text) {
+    constant.initializer.push_back(ir::InitialValue::bits(static_cast<unsigned char>(c)));
+  }
+  constant.initializer.push_back(ir::InitialValue::bits(0));
+  constant.initializer.push_back({ir::InitialValue::Kind::Close, 0, {}, 0});
+  const ir::Operand address = add_variable(std::move(constant), "$str");
+  text_constants_.emplace(text, address);
+  return address;
+}
+
+ir::Operand Tracer::local_scratch(std::uint64_t bytes) {
+  if (!local_scratch_) {
+    ir::Variable buffer;
+    buffer.space = ir::Space::Local;
+    buffer.type = isa::Type::B8;
+    buffer.align = 8;
+    buffer.count = 0;
+    local_scratch_ = function_->variables.size();
+    in_prologue([&] { add_variable(std::move(buffer), "$scratch"); });
+  }
+  ir::Variable& buffer = function_->variables[*local_scratch_];
+  buffer.count = std::max(*buffer.count, bytes);
+  return ir::Operand::symbol(buffer.name);
+}
+
+ir::Operand Tracer::declare_function(std::string_view name, std::span<const isa::Type> results,
+                                     std::span<const isa::Type> parameters) {
+  const ir::Symbol symbol = module_->symbols.intern(name);
+  const auto is_it = [&](const auto& known) { return known->name == symbol; };
+  if (std::ranges::any_of(module_->functions, is_it)) return ir::Operand::symbol(symbol);
+  if (unique_name(name) != name) {
+    report({diag::Kind::NameTaken, {std::string(name)}});
+    return {};
+  }
+  const auto list = [&](std::span<const isa::Type> types, std::string_view stem) {
+    std::vector<ir::Variable> variables;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      ir::Variable variable;
+      variable.name =
+          module_->symbols.intern(std::string(name) + std::string(stem) + std::to_string(i));
+      variable.space = ir::Space::Param;
+      variable.type = types[i];
+      variables.push_back(std::move(variable));
+    }
+    return variables;
+  };
+  auto function = std::make_unique<ir::Function>();
+  function->name = symbol;
+  function->is_entry = false;
+  function->is_declaration = true;
+  function->linkage = ir::Linkage::Extern;
+  function->returns = list(results, "_result_");
+  function->parameters = list(parameters, "_param_");
+  module_->functions.insert(module_->functions.begin(), std::move(function));
+  return ir::Operand::symbol(symbol);
 }
 
 std::size_t Tracer::allocate_shared(std::uint64_t bytes, std::uint32_t align,

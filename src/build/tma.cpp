@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bulk copies. PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor", "cp.async.bulk.wait_group".
+// Copies of boxes. PTX ISA, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor",
+// "cp.async.bulk.prefetch.tensor". Copies of bytes are in tma_bytes.cpp.
 #include "pyptx/build/tma.h"
 
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::build::tma {
@@ -15,107 +17,157 @@ using diag::Kind;
 using ir::Operand;
 using support::concat;
 
-bool check_copy(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> coordinates) {
-  if (rank < 1 || rank > 5) {
-    tracer.report(
-        {Kind::BadArgument, {"the rank of a tensor copy", "1 to 5", std::to_string(rank)}});
+constexpr std::size_t kFourRows = 5;  // coordinates: a column and four rows
+
+/// What one tensor copy names: its rank, its map and where in it.
+struct Box {
+  std::size_t rank = 0;
+  Reg map;
+  std::span<const Index> coordinates;
+  std::size_t expected = 0;  // coordinates
+};
+
+Box box_of(std::size_t rank, Reg map, std::span<const Index> coordinates) {
+  return {rank, map, coordinates, rank};
+}
+Box rows_of(Reg map, std::span<const Index> coordinates) {
+  return {2, map, coordinates, kFourRows};
+}
+
+bool check(Tracer& tracer, const Box& box) {
+  if (!check_range(tracer, "the rank of a tensor copy", static_cast<std::int64_t>(box.rank), 1,
+                   5)) {
     return false;
   }
-  if (coordinates.size() != rank) {
-    tracer.report(
-        {Kind::TensorCoordinates, {std::to_string(rank), std::to_string(coordinates.size())}});
+  if (box.coordinates.size() != box.expected) {
+    tracer.report({Kind::TensorCoordinates,
+                   {std::to_string(box.rank), std::to_string(box.coordinates.size()),
+                    std::to_string(box.expected)}});
     return false;
   }
-  if (isa::info(map.type).bits != 64) {
-    tracer.report({Kind::BadArgument,
-                   {"the tensor map of a copy", "a 64-bit register with its address",
-                    concat("a register of type ", isa::info(map.type).name)}});
-    return false;
-  }
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (!check_word(tracer, coordinates[i], concat("coordinate ", i, " of a tensor copy"))) {
+  if (!check_wide(tracer, "the tensor map of a copy", box.map)) return false;
+  for (std::size_t i = 0; i < box.coordinates.size(); ++i) {
+    if (!check_word(tracer, box.coordinates[i], concat("coordinate ", i, " of a tensor copy"))) {
       return false;
     }
   }
   return true;
 }
 
-ir::Operand box_at(Tracer& tracer, Reg map, std::span<const Index> coordinates) {
+ir::Operand address_of_box(Tracer& tracer, const Box& box) {
   std::vector<Operand> operands;
-  for (const Index& coordinate : coordinates) operands.push_back(coordinate.operand());
-  return tracer.tensor_address(map, operands);
+  for (const Index& coordinate : box.coordinates) operands.push_back(coordinate.operand());
+  return tracer.tensor_address(box.map, operands);
 }
 
-/// TMA wants its boxes on 128 bytes; only a constant offset can be judged while tracing.
-bool check_place(Tracer& tracer, const SharedPlace& place, std::uint32_t align,
-                 std::string_view what) {
-  if (place.offset % align == 0) return true;
-  tracer.report(
-      {Kind::SharedAlignment,
-       {place.block && place.owner == tracer.tag() ? tracer.shared_block(*place.block).name
-                                                   : std::string("the address"),
-        std::to_string(place.offset & -place.offset), std::string(what), std::to_string(align)}});
-  return false;
-}
-
-bool check_bytes(Tracer& tracer, const Index& bytes) {
-  if (!bytes.is_constant()) return check_word(tracer, bytes, "the bytes of a bulk copy");
-  if (bytes.value > 0 && bytes.value % 16 == 0) return true;
-  tracer.report({Kind::BadArgument,
-                 {"the bytes of a bulk copy", "a multiple of 16", std::to_string(bytes.value)}});
-  return false;
-}
-
-/// A multicast mask is a 16-bit operand.
-std::optional<ir::Operand> mask_operand(Tracer& tracer, const Index& mask) {
-  if (mask.is_constant()) {
-    if (mask.value > 0 && mask.value <= 0xFFFF) return mask.operand();
-  } else if (isa::info(mask.reg->type).bits == 16) {
-    return mask.operand();
-  } else if (isa::info(mask.reg->type).bits == 32) {
-    const Reg narrow = tracer.reg(isa::Type::U16);
-    tracer.emit("cvt.u16.u32", {narrow, *mask.reg});
-    return ir::Operand(narrow);
+/// What a load and a prefetch share after their own operands: offsets, mask, policy.
+bool add_options(Tracer& tracer, const LoadOptions& options, std::string& spelling,
+                 std::vector<Operand>& operands) {
+  std::optional<Operand> mask;
+  if (options.multicast_mask) {
+    mask = cta_mask(tracer, *options.multicast_mask);
+    if (!mask) return false;
+    spelling += ".multicast::cluster";
   }
-  tracer.report(
-      {Kind::BadArgument,
-       {"the multicast mask", "1 to 65535 or a 16-bit register",
-        mask.is_constant() ? std::to_string(mask.value)
-                           : concat("a register of type ", isa::info(mask.reg->type).name)}});
-  return std::nullopt;
+  if (options.cta_group == 2) spelling += ".cta_group::2";
+  if (options.cache_policy) spelling += ".L2::cache_hint";
+  if (!options.offsets.empty()) {
+    for (const Index& offset : options.offsets) {
+      if (offset.is_constant() || isa::info(offset.reg->type).bits == 16) continue;
+      return refuse(tracer, "an im2col offset", "an integer or a 16-bit register", words(offset));
+    }
+    operands.push_back(vector_of(tracer, std::span<const Index>(options.offsets)));
+  }
+  if (mask) operands.push_back(*mask);
+  if (options.cache_policy) operands.push_back(*options.cache_policy);
+  return true;
+}
+
+void load_box(Tracer& tracer, const Box& box, const SharedPlace& destination,
+              const SharedPlace& barrier, const LoadOptions& options) {
+  if (!check(tracer, box) || !check_place(tracer, destination, 128, "a tensor copy") ||
+      !check_choice(tracer, "cta_group", options.cta_group, 1, 2)) {
+    return;
+  }
+  std::string spelling = concat("cp.async.bulk.tensor.", box.rank, "d.shared::cluster.global.",
+                                options.mode, ".mbarrier::complete_tx::bytes");
+  std::vector<Operand> operands{memory_at(tracer, destination), address_of_box(tracer, box),
+                                memory_at(tracer, barrier)};
+  if (!add_options(tracer, options, spelling, operands)) return;
+  tracer.emit(spelling, operands, options.guard);
+}
+
+void store_box(Tracer& tracer, std::string_view stem, const Box& box, const SharedPlace& source,
+               const StoreOptions& options) {
+  if (!check(tracer, box) || !check_place(tracer, source, 128, "a tensor copy")) return;
+  std::vector<Operand> operands{address_of_box(tracer, box), memory_at(tracer, source)};
+  if (options.cache_policy) operands.push_back(*options.cache_policy);
+  tracer.emit(
+      concat(stem, options.mode, ".bulk_group", options.cache_policy ? ".L2::cache_hint" : ""),
+      operands, options.guard);
+}
+
+void prefetch_box(Tracer& tracer, const Box& box, const LoadOptions& options) {
+  if (!check(tracer, box)) return;
+  if (options.multicast_mask || options.cta_group != 1) {
+    refuse(tracer, "a prefetch", "of one CTA", "a multicast mask or a CTA pair");
+    return;
+  }
+  std::string spelling =
+      concat("cp.async.bulk.prefetch.tensor.", box.rank, "d.L2.global.", options.mode);
+  std::vector<Operand> operands{address_of_box(tracer, box)};
+  if (!add_options(tracer, options, spelling, operands)) return;
+  tracer.emit(spelling, operands, options.guard);
+}
+
+LoadOptions gathering(LoadOptions options) {
+  options.mode = "tile::gather4";
+  return options;
 }
 
 }  // namespace
 
 void load(Tracer& tracer, std::size_t rank, const SharedPlace& destination, Reg map,
-          std::span<const Index> coordinates, const SharedPlace& barrier, LoadOptions options) {
-  if (!check_copy(tracer, rank, map, coordinates)) return;
-  if (!check_place(tracer, destination, 128, "a tensor copy")) return;
-  if (options.cta_group != 1 && options.cta_group != 2) {
-    tracer.report({Kind::BadArgument, {"cta_group", "1 or 2", std::to_string(options.cta_group)}});
-    return;
-  }
-  std::string spelling = concat("cp.async.bulk.tensor.", rank,
-                                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes");
-  std::optional<Operand> mask;
-  if (options.multicast_mask) {
-    mask = mask_operand(tracer, *options.multicast_mask);
-    if (!mask) return;
-    spelling += ".multicast::cluster";
-  }
-  if (options.cta_group == 2) spelling += ".cta_group::2";
-  std::vector<Operand> operands{memory_at(tracer, destination), box_at(tracer, map, coordinates),
-                                memory_at(tracer, barrier)};
-  if (mask) operands.push_back(*mask);
-  tracer.emit(spelling, operands, options.guard);
+          std::span<const Index> coordinates, const SharedPlace& barrier,
+          const LoadOptions& options) {
+  load_box(tracer, box_of(rank, map, coordinates), destination, barrier, options);
 }
 
 void store(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> coordinates,
-           const SharedPlace& source, Guard guard) {
-  if (!check_copy(tracer, rank, map, coordinates)) return;
-  if (!check_place(tracer, source, 128, "a tensor copy")) return;
-  tracer.emit(concat("cp.async.bulk.tensor.", rank, "d.global.shared::cta.tile.bulk_group"),
-              {box_at(tracer, map, coordinates), memory_at(tracer, source)}, guard);
+           const SharedPlace& source, const StoreOptions& options) {
+  store_box(tracer, concat("cp.async.bulk.tensor.", rank, "d.global.shared::cta."),
+            box_of(rank, map, coordinates), source, options);
+}
+
+void reduce(Tracer& tracer, std::string_view op, std::size_t rank, Reg map,
+            std::span<const Index> coordinates, const SharedPlace& source,
+            const StoreOptions& options) {
+  store_box(tracer, concat("cp.reduce.async.bulk.tensor.", rank, "d.global.shared::cta.", op, "."),
+            box_of(rank, map, coordinates), source, options);
+}
+
+void prefetch(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> coordinates,
+              const LoadOptions& options) {
+  prefetch_box(tracer, box_of(rank, map, coordinates), options);
+}
+
+void gather4(Tracer& tracer, const SharedPlace& destination, Reg map,
+             std::span<const Index> coordinates, const SharedPlace& barrier,
+             const LoadOptions& options) {
+  load_box(tracer, rows_of(map, coordinates), destination, barrier, gathering(options));
+}
+
+void scatter4(Tracer& tracer, Reg map, std::span<const Index> coordinates,
+              const SharedPlace& source, const StoreOptions& options) {
+  StoreOptions scattering = options;
+  scattering.mode = "tile::scatter4";
+  store_box(tracer, "cp.async.bulk.tensor.2d.global.shared::cta.", rows_of(map, coordinates),
+            source, scattering);
+}
+
+void prefetch_gather4(Tracer& tracer, Reg map, std::span<const Index> coordinates,
+                      const LoadOptions& options) {
+  prefetch_box(tracer, rows_of(map, coordinates), gathering(options));
 }
 
 std::vector<Index> blocked_coordinates(Tracer& tracer, const Index& row, const Index& column) {
@@ -125,36 +177,6 @@ std::vector<Index> blocked_coordinates(Tracer& tracer, const Index& row, const I
   const Reg block = tracer.reg(isa::Type::U32);
   tracer.emit("shr.u32", {block, *column.reg, Operand::integer(kShift)});
   return {0, row, block};
-}
-
-void load_bytes(Tracer& tracer, const SharedPlace& destination, ir::Operand source,
-                const Index& bytes, const SharedPlace& barrier, Guard guard) {
-  if (!check_bytes(tracer, bytes) || !check_place(tracer, destination, 16, "a bulk copy")) return;
-  tracer.emit("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
-              {memory_at(tracer, destination), source, bytes.operand(), memory_at(tracer, barrier)},
-              guard);
-}
-
-void store_bytes(Tracer& tracer, ir::Operand destination, const SharedPlace& source,
-                 const Index& bytes, Guard guard) {
-  if (!check_bytes(tracer, bytes) || !check_place(tracer, source, 16, "a bulk copy")) return;
-  tracer.emit("cp.async.bulk.global.shared::cta.bulk_group",
-              {destination, memory_at(tracer, source), bytes.operand()}, guard);
-}
-
-void commit_group(Tracer& tracer, Guard guard) {
-  tracer.emit("cp.async.bulk.commit_group", {}, guard);
-}
-
-void wait_group(Tracer& tracer, std::int64_t pending, bool read) {
-  if (pending < 0) {
-    tracer.report(
-        {Kind::BadArgument,
-         {"the pending groups of cp.async.bulk.wait_group", "0 or more", std::to_string(pending)}});
-    return;
-  }
-  tracer.emit(read ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group",
-              {Operand::integer(pending)});
 }
 
 }  // namespace pyptx::build::tma

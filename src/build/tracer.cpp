@@ -222,9 +222,13 @@ ir::Operand Tracer::address(ir::Operand base, std::int64_t offset) {
   return composite(ir::OperandKind::Address, std::span(&base, 1), offset);
 }
 
+ir::Operand Tracer::address(std::span<const ir::Operand> parts) {
+  return composite(ir::OperandKind::Address, parts);
+}
+
 ir::Operand Tracer::tensor_address(ir::Operand map, std::span<const ir::Operand> coordinates) {
-  const std::array children{map, vector(coordinates)};
-  return composite(ir::OperandKind::Address, children);
+  const std::array parts{map, vector(coordinates)};
+  return address(parts);
 }
 
 ir::Operand Tracer::vector(std::span<const ir::Operand> elements) {

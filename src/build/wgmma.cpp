@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "arguments.h"
+#include "matrix_descriptor.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::build::wgmma {
@@ -18,17 +20,6 @@ using support::concat;
 
 constexpr std::size_t kFragmentA = 4;  // 64 x 256 bits over 128 threads
 
-std::string type_words(const Reg& reg) {
-  return concat("a register of type ", isa::info(reg.type).name);
-}
-
-bool check_choice(Tracer& tracer, std::string_view what, int value, int first, int second) {
-  if (value == first || value == second) return true;
-  tracer.report({Kind::BadArgument,
-                 {std::string(what), concat(first, " or ", second), std::to_string(value)}});
-  return false;
-}
-
 bool check_fragment(Tracer& tracer, std::string_view what, const std::vector<Reg>& fragment,
                     std::size_t count, std::string_view spelling) {
   if (fragment.size() == count) return true;
@@ -38,19 +29,10 @@ bool check_fragment(Tracer& tracer, std::string_view what, const std::vector<Reg
   return false;
 }
 
-ir::Operand vector_of(Tracer& tracer, const std::vector<Reg>& registers) {
-  const std::vector<Operand> operands(registers.begin(), registers.end());
-  return tracer.vector(operands);
-}
-
 /// Moves a descriptor the author made `k` columns on, inside its swizzle row.
 std::optional<Operand> advanced_descriptor(Tracer& tracer, Reg descriptor, std::int64_t k,
-                                           std::uint32_t element_bytes, bool transposed) {
-  if (isa::info(descriptor.type).bits != 64) {
-    tracer.report(
-        {Kind::BadArgument, {"a matrix descriptor", "a 64-bit register", type_words(descriptor)}});
-    return std::nullopt;
-  }
+                                           std::uint32_t element_bits, bool transposed) {
+  if (!check_wide(tracer, "a matrix descriptor", descriptor)) return std::nullopt;
   if (k == 0) return Operand(descriptor);
   if (transposed) {
     tracer.report({Kind::MatrixLayout,
@@ -59,7 +41,7 @@ std::optional<Operand> advanced_descriptor(Tracer& tracer, Reg descriptor, std::
                     "descriptor does not say how long its rows are"}});
     return std::nullopt;
   }
-  const std::int64_t bytes = k * element_bytes;
+  const std::int64_t bytes = k * element_bits / 8;
   if (bytes < 0 || bytes % 32 != 0 || bytes >= 128) {
     tracer.report(
         {Kind::BadArgument,
@@ -73,11 +55,13 @@ std::optional<Operand> advanced_descriptor(Tracer& tracer, Reg descriptor, std::
 }
 
 /// Whether a tile of `stored` may be multiplied as `type`: untyped bits of the width, f32 read as
-/// tf32, bytes read as an 8-bit float. f16 read as bf16 or u8 read as s8 is a mistake.
+/// tf32, bytes read as an 8-bit float or as eight single bits. f16 read as bf16 or u8 read as s8 is
+/// a mistake.
 bool holds(isa::Type stored, isa::Type type) {
   if (stored == type) return true;
   const isa::TypeInfo& from = isa::info(stored);
   const isa::TypeInfo& to = isa::info(type);
+  if (to.bits == 1) return stored == isa::Type::B8 || stored == isa::Type::U8;
   if (from.bits != to.bits) return false;
   const bool is_byte_float = to.bits == 8 && to.kind == isa::TypeKind::Float;
   return from.kind == isa::TypeKind::Bits || type == isa::Type::Tf32 ||
@@ -86,7 +70,7 @@ bool holds(isa::Type stored, isa::Type type) {
 
 /// The operand for a tile in shared memory; sets `trans` where the tile knows its major.
 std::optional<Operand> tile_operand(Tracer& tracer, const SharedView& view, isa::Type type,
-                                    std::int64_t k, int& trans) {
+                                    TileUse use, int& trans) {
   if (!holds(view.type, type)) {
     tracer.report({Kind::MatrixLayout,
                    {"wgmma.mma_async", concat("'", view.name, "' holds ", isa::info(view.type).name,
@@ -100,33 +84,36 @@ std::optional<Operand> tile_operand(Tracer& tracer, const SharedView& view, isa:
     return std::nullopt;
   }
   if (view.major == layout::Major::MN) trans = 1;
-  if (k < 0) {
-    tracer.report({Kind::BadArgument, {"the k offset", "0 or more", std::to_string(k)}});
-    return std::nullopt;
+  use.major = trans == 1 ? layout::Major::MN : layout::Major::K;
+  // Single bits are stored, and counted in the tile's shape, as bytes.
+  const bool is_bit = isa::info(type).bits == 1;
+  if (is_bit) {
+    use.k /= 8;
+    use.columns /= 8;
   }
-  const layout::Major major = trans == 1 ? layout::Major::MN : layout::Major::K;
-  const Reg descriptor = auto_descriptor(tracer, view.place, type, view.shape, major, view.swizzle,
-                                         static_cast<std::uint32_t>(k));
+  if (!check_tile(tracer, view, use)) return std::nullopt;
+  const Reg descriptor =
+      auto_descriptor(tracer, view.place, is_bit ? isa::Type::B8 : type, view.shape, use.major,
+                      view.swizzle, static_cast<std::uint32_t>(use.k));
   if (tracer.has_error()) return std::nullopt;
   return Operand(descriptor);
 }
 
 std::optional<Operand> source_operand(Tracer& tracer, const Source& source, isa::Type type,
-                                      std::int64_t k, int& trans, std::string_view what,
-                                      std::string_view spelling) {
+                                      const TileUse& use, int& trans, std::string_view spelling) {
   if (const auto* view = std::get_if<SharedView>(&source)) {
-    return tile_operand(tracer, *view, type, k, trans);
+    return tile_operand(tracer, *view, type, use, trans);
   }
   if (const auto* descriptor = std::get_if<Reg>(&source)) {
-    return advanced_descriptor(tracer, *descriptor, k, isa::info(type).bits / 8U, trans == 1);
+    return advanced_descriptor(tracer, *descriptor, use.k, isa::info(type).bits, trans == 1);
   }
   const auto& fragment = std::get<std::vector<Reg>>(source);
-  if (what != "A") {
+  if (use.what != "A") {
     tracer.report({Kind::BadArgument, {"B of wgmma.mma_async", "in shared memory", "registers"}});
     return std::nullopt;
   }
-  if (!check_fragment(tracer, what, fragment, kFragmentA, spelling)) return std::nullopt;
-  if (k != 0 || trans != 0) {
+  if (!check_fragment(tracer, use.what, fragment, kFragmentA, spelling)) return std::nullopt;
+  if (use.k != 0 || trans != 0) {
     tracer.report({Kind::MatrixLayout,
                    {"wgmma.mma_async",
                     "an operand in registers has no k offset and cannot be "
@@ -134,25 +121,6 @@ std::optional<Operand> source_operand(Tracer& tracer, const Source& source, isa:
     return std::nullopt;
   }
   return vector_of(tracer, fragment);
-}
-
-/// The predicate that says whether D is added to.
-Reg scale_predicate(Tracer& tracer, const std::variant<bool, Reg>& scale) {
-  if (const auto* given = std::get_if<Reg>(&scale)) {
-    if (given->type == isa::Type::Pred) return *given;
-    const Reg is_set = tracer.reg(isa::Type::Pred);
-    if (isa::info(given->type).bits != 32) {
-      tracer.report({Kind::BadArgument,
-                     {"scale_d", "a bool, a predicate or a 32-bit register", type_words(*given)}});
-      return is_set;
-    }
-    tracer.emit("setp.ne.u32", {is_set, *given, Operand::integer(0)});
-    return is_set;
-  }
-  const Reg is_set = tracer.reg(isa::Type::Pred);
-  tracer.emit("setp.ne.u32",
-              {is_set, Operand::integer(std::get<bool>(scale) ? 1 : 0), Operand::integer(0)});
-  return is_set;
 }
 
 }  // namespace
@@ -164,9 +132,11 @@ std::size_t fragment_size(std::int64_t m, std::int64_t n, isa::Type type) {
 
 void mma_async(Tracer& tracer, const MmaArguments& in) {
   const auto& [m, n, k] = in.shape;
+  const bool is_bit = in.type_a == isa::Type::B1;
   const std::string spelling =
-      concat("wgmma.mma_async.sync.aligned.m", m, "n", n, "k", k, ".", isa::info(in.type_d).name,
-             ".", isa::info(in.type_a).name, ".", isa::info(in.type_b).name);
+      concat("wgmma.mma_async", in.sparsity ? ".sp" : "", ".sync.aligned.m", m, "n", n, "k", k,
+             in.saturate ? ".satfinite." : ".", isa::info(in.type_d).name, ".",
+             isa::info(in.type_a).name, ".", isa::info(in.type_b).name, is_bit ? ".and.popc" : "");
   if (!check_choice(tracer, "scale_a", in.scale_a, 1, -1) ||
       !check_choice(tracer, "scale_b", in.scale_b, 1, -1) ||
       !check_choice(tracer, "trans_a", in.trans_a, 0, 1) ||
@@ -176,9 +146,12 @@ void mma_async(Tracer& tracer, const MmaArguments& in) {
   }
   int trans_a = in.trans_a;
   int trans_b = in.trans_b;
-  const auto a = source_operand(tracer, in.a, in.type_a, in.k_offset_a, trans_a, "A", spelling);
+  const std::int64_t stored = in.sparsity ? k / 2 : k;  // columns of A
+  const TileUse use_a{"wgmma.mma_async", "A", m, stored, in.k_offset_a};
+  const TileUse use_b{"wgmma.mma_async", "B", n, k, in.k_offset_b};
+  const auto a = source_operand(tracer, in.a, in.type_a, use_a, trans_a, spelling);
   if (!a) return;
-  const auto b = source_operand(tracer, in.b, in.type_b, in.k_offset_b, trans_b, "B", spelling);
+  const auto b = source_operand(tracer, in.b, in.type_b, use_b, trans_b, spelling);
   if (!b) return;
   const bool is_integer = isa::info(in.type_d).kind == isa::TypeKind::Signed;
   const bool is_half = isa::info(in.type_a).bits == 16;
@@ -192,8 +165,13 @@ void mma_async(Tracer& tracer, const MmaArguments& in) {
     tracer.report({Kind::BadArgument, {"scale_a and scale_b of an integer product", "1", "-1"}});
     return;
   }
-  const Reg scale_d = scale_predicate(tracer, in.scale_d);
-  std::vector<Operand> operands{vector_of(tracer, in.d), *a, *b, scale_d};
+  const Reg scale_d = as_predicate(tracer, in.scale_d, "scale_d");
+  std::vector<Operand> operands{vector_of(tracer, in.d), *a, *b};
+  if (in.sparsity) {
+    operands.push_back(in.sparsity->metadata);
+    operands.push_back(Operand::integer(in.sparsity->selector));
+  }
+  operands.push_back(scale_d);
   if (!is_integer) {
     operands.push_back(Operand::integer(in.scale_a));
     operands.push_back(Operand::integer(in.scale_b));

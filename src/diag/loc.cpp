@@ -111,4 +111,13 @@ std::optional<Place> LocationTable::resolve(Loc loc, Focus focus) const {
   return std::nullopt;
 }
 
+std::optional<SourcePoint> LocationTable::point(Loc loc) const {
+  const auto index = static_cast<std::uint32_t>(loc);
+  if (index >= entries_.size()) return std::nullopt;
+  const Entry& entry = entries_[index];
+  if (entry.kind == Kind::External && resolver_) return resolver_->point(entry.a, entry.b);
+  if (entry.kind != Kind::Native) return std::nullopt;
+  return SourcePoint{reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)), entry.b};
+}
+
 }  // namespace pyptx::diag

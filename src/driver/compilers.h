@@ -14,6 +14,9 @@
 
 namespace pyptx::driver {
 
+/// The flag that keeps the line table of a text, in the cubin.
+inline constexpr std::string_view kLineInfo = "-lineinfo";
+
 /// What a compiler makes of one text.
 struct Compiled {
   std::string cubin;

@@ -84,6 +84,7 @@ enum JitOption : int {
   kJitErrorLogBufferSize = 6,
   kJitOptimizationLevel = 7,
   kJitTarget = 9,
+  kJitGenerateLineInfo = 13,
 };
 inline constexpr int kJitInputPtx = 1;
 inline constexpr unsigned kJitAcceleratedBase = 0x10000;  // targets with suffix a

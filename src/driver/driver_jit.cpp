@@ -64,6 +64,10 @@ bool add_flag(std::string_view flag, JitOptions& out) {
     if (value) out.add(cuda::kJitOptimizationLevel, *value);
     return value.has_value();
   }
+  if (flag == kLineInfo) {
+    out.add(cuda::kJitGenerateLineInfo, 1);
+    return true;
+  }
   return flag == "-v" || flag == "--verbose";  // its log is all there is
 }
 

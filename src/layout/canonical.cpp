@@ -20,11 +20,11 @@ std::string swizzle_words(Swizzle swizzle) {
 std::string shape_problem(const OperandTile& tile) {
   const std::uint32_t bytes = tile.element_bytes;
   if (bytes != 1 && bytes != 2 && bytes != 4) {
-    return support::concat("a wgmma operand has elements of 1, 2 or 4 bytes, not ", bytes);
+    return support::concat("an operand tile has elements of 1, 2 or 4 bytes, not ", bytes);
   }
-  if (tile.major == Major::MN && bytes != 2) {
-    return support::concat("an MN-major operand must have 16-bit elements, not ", 8 * bytes,
-                           "-bit ones");
+  if (tile.major == Major::MN && bytes != 2 && !(tile.byte_mn && bytes == 1)) {
+    return support::concat("an MN-major operand must have 16-bit ", tile.byte_mn ? "or 8-bit " : "",
+                           "elements, not ", 8 * bytes, "-bit ones");
   }
   if (tile.mn == 0 || tile.mn % 8 != 0) {
     return support::concat("the rows of an operand tile are a multiple of 8, not ", tile.mn);

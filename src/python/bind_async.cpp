@@ -9,6 +9,7 @@
 
 #include "operands.h"
 #include "pyptx/support/concat.h"
+#include "values.h"
 
 namespace pyptx::python {
 namespace {
@@ -39,7 +40,7 @@ bool is_integer(nb::handle value) {
 }  // namespace
 
 std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, std::string_view what) {
-  const ir::Operand operand = to_operand(tracer, value);
+  const ir::Operand operand = value.is_none() ? ir::Operand{} : to_operand(tracer, value);
   if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
   refuse(tracer, what, "a register", value);
   return std::nullopt;
@@ -47,7 +48,7 @@ std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, std::string_v
 
 Index to_index(build::Tracer& tracer, nb::handle value, std::string_view what) {
   if (is_integer(value)) return nb::cast<std::int64_t>(value);
-  const ir::Operand operand = to_operand(tracer, value);
+  const ir::Operand operand = value.is_none() ? ir::Operand{} : to_operand(tracer, value);
   if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
   if (operand.kind == ir::OperandKind::Integer) return operand.value;
   refuse(tracer, what, "an integer or a register", value);
@@ -88,7 +89,7 @@ SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string_view w
     }
     return barriers.place;
   }
-  const ir::Operand operand = to_operand(tracer, value);
+  const ir::Operand operand = value.is_none() ? ir::Operand{} : to_operand(tracer, value);
   if (operand.kind == ir::OperandKind::Register) {
     return SharedPlace::of_register(as_reg(tracer, operand));
   }
@@ -106,6 +107,52 @@ SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string_view w
   }
   refuse(tracer, what, "shared memory, an mbarrier or a register with a shared address", value);
   return {};
+}
+
+std::vector<ir::Operand> to_fragment(build::Tracer& tracer, nb::handle value) {
+  if (nb::hasattr(value, "__iter__")) return to_operands(tracer, value);
+  return {to_operand(tracer, value)};
+}
+
+std::variant<bool, Reg> to_flag(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  if (PyLong_Check(value.ptr())) return nb::cast<std::int64_t>(nb::int_(value)) != 0;
+  if (const auto found = to_value(tracer, value); found && found->reg() != nullptr) {
+    return *found->reg();
+  }
+  return to_reg(tracer, value, what).value_or(Reg{});
+}
+
+build::tcgen05::TmemPlace to_tmem(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  const bool is_shared =
+      nb::isinstance<build::SharedView>(value) || nb::isinstance<build::MbarrierRef>(value);
+  const ir::Operand operand = is_shared ? ir::Operand{} : to_operand(tracer, value);
+  if (operand.kind == ir::OperandKind::Register) return {as_reg(tracer, operand), 0};
+  if (operand.kind == ir::OperandKind::Address && operand.count == 1) {
+    ir::Operand base = tracer.function().children(operand).front();
+    if (base.kind == ir::OperandKind::Register) {
+      base.count = tracer.tag();
+      return {as_reg(tracer, base), operand.value};
+    }
+  }
+  refuse(tracer, what, "a 32-bit register or ptx.addr(register, offset)", value);
+  return {};
+}
+
+std::optional<build::tcgen05::TmemPlace> to_maybe_tmem(build::Tracer& tracer, nb::handle value,
+                                                       std::string_view what) {
+  if (value.is_none()) return std::nullopt;
+  return to_tmem(tracer, value, what);
+}
+
+std::optional<Reg> to_maybe_reg(build::Tracer& tracer, nb::handle value, std::string_view what) {
+  if (value.is_none()) return std::nullopt;
+  return to_reg(tracer, value, what);
+}
+
+std::optional<Index> to_maybe_index(build::Tracer& tracer, nb::handle value,
+                                    std::string_view what) {
+  if (value.is_none()) return std::nullopt;
+  return to_index(tracer, value, what);
 }
 
 ir::Operand to_global(build::Tracer& tracer, nb::handle value) {
@@ -166,12 +213,16 @@ std::vector<std::uint64_t> to_shape(build::Tracer& tracer, nb::handle value) {
 void bind_async_barriers(nb::module_& core, nb::module_& ptx);
 void bind_async_copies(nb::module_& ptx);
 void bind_async_wgmma(nb::module_& core, nb::module_& ptx);
+void bind_matrix(nb::module_& ptx);
+void bind_tcgen05(nb::module_& ptx);
 
 void bind_async(nb::module_& m) {
   auto ptx = nb::cast<nb::module_>(m.attr("ptx"));
   bind_async_barriers(m, ptx);
   bind_async_copies(ptx);
   bind_async_wgmma(m, ptx);
+  bind_matrix(ptx);
+  bind_tcgen05(ptx);
 }
 
 }  // namespace pyptx::python

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "pyptx/build/mbarrier.h"
 #include "pyptx/build/shared.h"
+#include "pyptx/build/tcgen05.h"
 #include "pyptx/build/tracer.h"
 #include "pyptx/build/wgmma.h"
 
@@ -37,6 +39,23 @@ build::SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string
 ir::Operand to_global(build::Tracer& tracer, nb::handle value);
 /// A descriptor register, a shared tile, or a fragment.
 build::wgmma::Source to_source(build::Tracer& tracer, nb::handle value, std::string_view what);
+
+/// Registers and numbers of a fragment: a sequence, or one alone.
+std::vector<ir::Operand> to_fragment(build::Tracer& tracer, nb::handle value);
+/// A bool, an int, a register, or a negated predicate.
+std::variant<bool, build::Reg> to_flag(build::Tracer& tracer, nb::handle value,
+                                       std::string_view what);
+/// An address in tensor memory: a 32-bit register or ptx.addr(register, offset).
+build::tcgen05::TmemPlace to_tmem(build::Tracer& tracer, nb::handle value, std::string_view what);
+/// The same where there is one; nothing for None.
+std::optional<build::tcgen05::TmemPlace> to_maybe_tmem(build::Tracer& tracer, nb::handle value,
+                                                       std::string_view what);
+/// A register, or nothing for None.
+std::optional<build::Reg> to_maybe_reg(build::Tracer& tracer, nb::handle value,
+                                       std::string_view what);
+/// An int or a register, or nothing for None.
+std::optional<build::Index> to_maybe_index(build::Tracer& tracer, nb::handle value,
+                                           std::string_view what);
 
 /// None, "32B", "64B", "128B" or "none".
 layout::Swizzle to_swizzle(build::Tracer& tracer, nb::handle value);

@@ -74,10 +74,31 @@ void arrive_remote(nb::handle barrier, nb::handle cta, nb::handle n, nb::handle 
         mbar::arrive_remote(t, place, to_index(t, cta, "the CTA"), count, guard);
       });
 }
-build::Reg try_wait(nb::handle barrier, nb::handle phase, bool parity, nb::handle pred) {
+void arrive_drop(nb::handle barrier, nb::handle n, nb::handle pred) {
+  on_barrier(barrier, n, pred, "the count", [](auto&&... a) { mbar::arrive_drop(a...); });
+}
+void complete_tx(nb::handle barrier, nb::handle bytes, nb::handle pred) {
+  on_barrier(barrier, bytes, pred, "the bytes", [](auto&&... a) { mbar::complete_tx(a...); });
+}
+build::Reg arrive_state(nb::handle barrier, nb::handle n, nb::handle pred) {
   return traced([&](Tracer& t) {
-    return mbar::try_wait(t, to_place(t, barrier, kBarrier), to_index(t, phase, "the phase"),
-                          parity, to_guard(t, pred));
+    return mbar::arrive_state(t, to_place(t, barrier, kBarrier), to_index(t, n, "the count"),
+                              to_guard(t, pred));
+  });
+}
+build::Reg pending_count(nb::handle state, nb::handle pred) {
+  return traced([&](Tracer& t) {
+    const auto reg = to_reg(t, state, "the state");
+    return mbar::pending_count(t, reg.value_or(build::Reg{}), to_guard(t, pred));
+  });
+}
+
+using Ask = build::Reg (*)(Tracer&, const SharedPlace&, const build::Index&, bool, build::Guard);
+template <Ask ask>
+build::Reg asked(nb::handle barrier, nb::handle phase, bool parity, nb::handle pred) {
+  return traced([&](Tracer& t) {
+    return ask(t, to_place(t, barrier, kBarrier), to_index(t, phase, "the phase"), parity,
+               to_guard(t, pred));
   });
 }
 void wait(nb::handle barrier, nb::handle phase) {
@@ -128,7 +149,7 @@ void bind_barrier_methods(Class& c) {
       .def(
           "try_wait",
           [](nb::handle self, nb::handle phase, bool parity) {
-            return try_wait(self, phase, parity, nb::none());
+            return asked<mbar::try_wait>(self, phase, parity, nb::none());
           },
           "phase"_a, "parity"_a = true)
       .def("wait", [](nb::handle self, nb::handle phase) { wait(self, phase); }, "phase"_a);
@@ -181,14 +202,29 @@ void bind_classes(nb::module_& m) {
 
 void bind_mbarrier(nb::module_& m) {
   bind_classes(m);
-  m.def("init", &init, "b"_a, "n"_a, "pred"_a = nb::none());
-  m.def("inval", &inval, "b"_a, "pred"_a = nb::none());
-  m.def("arrive", &arrive, "b"_a, "n"_a = 1, "pred"_a = nb::none());
-  m.def("arrive_expect_tx", &arrive_expect_tx, "b"_a, "bytes"_a, "pred"_a = nb::none());
-  m.def("expect_tx", &expect_tx, "b"_a, "bytes"_a, "pred"_a = nb::none());
-  m.def("arrive_remote", &arrive_remote, "b"_a, "cta"_a, "n"_a = 1, "pred"_a = nb::none());
-  m.def("try_wait", &try_wait, "b"_a, "phase"_a, "parity"_a = true, "pred"_a = nb::none(),
-        "A predicate: whether the phase is complete.");
+  m.def("init", &init, "b"_a, "n"_a, "pred"_a = nb::none(),
+        "Initialises the mbarrier for n arrivals a phase.");
+  m.def("inval", &inval, "b"_a, "pred"_a = nb::none(),
+        "Ends the mbarrier; its memory may be used again.");
+  m.def("arrive", &arrive, "b"_a, "n"_a = 1, "pred"_a = nb::none(), "Arrives n times.");
+  m.def("arrive_expect_tx", &arrive_expect_tx, "b"_a, "bytes"_a, "pred"_a = nb::none(),
+        "Arrives and expects that many bytes more.");
+  m.def("expect_tx", &expect_tx, "b"_a, "bytes"_a, "pred"_a = nb::none(),
+        "Expects that many bytes more in this phase.");
+  m.def("arrive_remote", &arrive_remote, "b"_a, "cta"_a, "n"_a = 1, "pred"_a = nb::none(),
+        "Arrives n times at the same mbarrier of another CTA.");
+  m.def("arrive_state", &arrive_state, "b"_a, "n"_a = 1, "pred"_a = nb::none(),
+        "Arrives; gives the 64-bit state for try_wait(..., parity=False).");
+  m.def("arrive_drop", &arrive_drop, "b"_a, "n"_a = 1, "pred"_a = nb::none(),
+        "Arrives and leaves: later phases wait for n arrivals fewer.");
+  m.def("complete_tx", &complete_tx, "b"_a, "bytes"_a, "pred"_a = nb::none(),
+        "Counts bytes as arrived, without a copy.");
+  m.def("pending_count", &pending_count, "state"_a, "pred"_a = nb::none(),
+        "The arrivals that were missing when the state was taken.");
+  m.def("try_wait", &asked<mbar::try_wait>, "b"_a, "phase"_a, "parity"_a = true,
+        "pred"_a = nb::none(), "A predicate: whether the phase is complete.");
+  m.def("test_wait", &asked<mbar::test_wait>, "b"_a, "phase"_a, "parity"_a = true,
+        "pred"_a = nb::none(), "try_wait that never suspends the thread.");
   m.def("wait", &wait, "b"_a, "phase"_a, "Tries until the phase with this parity is complete.");
   m.def(
       "array",
@@ -207,9 +243,10 @@ void bind_cluster(nb::module_& m) {
   namespace cluster = build::cluster;
   m.def(
       "arrive", [](bool a) { traced([&](Tracer& t) { cluster::arrive(t, a); }); },
-      "aligned"_a = false);
+      "aligned"_a = false, "Arrives at the barrier of the cluster.");
   m.def(
-      "wait", [](bool a) { traced([&](Tracer& t) { cluster::wait(t, a); }); }, "aligned"_a = false);
+      "wait", [](bool a) { traced([&](Tracer& t) { cluster::wait(t, a); }); }, "aligned"_a = false,
+      "Waits for every thread of the cluster to arrive.");
   m.def(
       "sync", [](bool a) { traced([&](Tracer& t) { cluster::sync(t, a); }); }, "aligned"_a = false,
       "arrive, then wait.");
@@ -230,7 +267,8 @@ void bind_cluster(nb::module_& m) {
         });
       },
       "addr"_a, "cta"_a, "The address that shared memory has in another CTA.");
-  m.def("arrive_remote", &arrive_remote, "bar"_a, "cta"_a, "n"_a = 1, "pred"_a = nb::none());
+  m.def("arrive_remote", &arrive_remote, "bar"_a, "cta"_a, "n"_a = 1, "pred"_a = nb::none(),
+        "Arrives n times at the mbarrier of another CTA.");
   m.def(
       "arrive_multicast",
       [](nb::handle bar, nb::handle mask, nb::handle n) {
@@ -244,11 +282,43 @@ void bind_cluster(nb::module_& m) {
 
 void bind_fence(nb::module_& m) {
   namespace fence = build::fence;
-  m.def("proxy_async", [] { traced(fence::proxy_async); });
-  m.def("proxy_async_shared_cta", [] { traced(fence::proxy_async_shared_cta); });
-  m.def("proxy_async_generic_acquire_shared_cluster",
-        [] { traced(fence::proxy_async_generic_acquire_shared_cluster); });
-  m.def("mbarrier_init", [] { traced(fence::mbarrier_init); });
+  m.def("proxy_async", [] { traced(fence::proxy_async); }, "Orders generic and async accesses.");
+  m.def(
+      "proxy_async_shared_cta", [] { traced(fence::proxy_async_shared_cta); },
+      "Orders generic and async accesses to shared memory of this CTA.");
+  m.def(
+      "proxy_async_generic_acquire_shared_cluster",
+      [] { traced(fence::proxy_async_generic_acquire_shared_cluster); },
+      "Acquires what the async proxy wrote, for the cluster.");
+  m.def(
+      "mbarrier_init", [] { traced(fence::mbarrier_init); },
+      "Makes initialised mbarriers visible to the cluster.");
+  m.def(
+      "proxy_async_generic_release_shared_cta",
+      [] { traced(fence::proxy_async_generic_release_shared_cta); },
+      "Releases generic writes to the async proxy.");
+  m.def(
+      "proxy_async_global", [] { traced(fence::proxy_async_global); },
+      "Orders generic and async accesses to global memory.");
+  using Scoped = void (*)(Tracer&, std::string_view);
+  const auto scoped = [&m](const char* name, Scoped f, const char* doc) {
+    m.def(
+        name, [f](const std::string& scope) { traced([&](Tracer& t) { f(t, scope); }); },
+        "scope"_a = "gpu", doc);
+  };
+  scoped("acq_rel", fence::acq_rel, "Acquires and releases at this scope.");
+  scoped("sc", fence::sc, "Orders everything at this scope, sequentially consistent.");
+  scoped("proxy_tensormap_release", fence::proxy_tensormap_release,
+         "After a tensor map was written, before others acquire it.");
+  m.def(
+      "proxy_tensormap_acquire",
+      [](nb::handle map, const std::string& scope) {
+        traced([&](Tracer& t) {
+          const auto reg = to_reg(t, map, "the tensor map");
+          if (reg) fence::proxy_tensormap_acquire(t, *reg, scope);
+        });
+      },
+      "map"_a, "scope"_a = "gpu", "Before a copy uses the map at this generic address.");
 }
 
 void setmaxnreg(std::int64_t count, bool increase) {
@@ -260,21 +330,28 @@ void setmaxnreg(std::int64_t count, bool increase) {
 void bind_async_barriers(nb::module_& core, nb::module_& ptx) {
   nb::module_ mbarrier = ptx.def_submodule("mbarrier", "mbarrier objects.");
   bind_mbarrier(mbarrier);
-  core.attr("smem").attr("mbarrier") = nb::cpp_function(
+  auto smem = nb::cast<nb::module_>(core.attr("smem"));
+  smem.def(
+      "mbarrier",
       [](std::uint64_t count, std::optional<std::string> name) {
         return traced([&](Tracer& t) { return mbar::allocate(t, count, name.value_or("")); });
       },
       "count"_a, "name"_a = nb::none(), "Allocates mbarriers.");
-  core.attr("smem").attr("MbarrierArray") = mbarrier.attr("MbarrierArray");
-  core.attr("smem").attr("MbarrierRef") = mbarrier.attr("MbarrierRef");
+  smem.attr("MbarrierArray") = mbarrier.attr("MbarrierArray");
+  smem.attr("MbarrierRef") = mbarrier.attr("MbarrierRef");
   ptx.attr("pipeline") = mbarrier.attr("pipeline");
   nb::module_ cluster = ptx.def_submodule("cluster", "Thread block clusters.");
   bind_cluster(cluster);
   nb::module_ fence = ptx.def_submodule("fence", "Fences of the async protocol.");
   bind_fence(fence);
-  ptx.def("setmaxnreg", &setmaxnreg, "count"_a, nb::kw_only(), "inc"_a = true);
-  ptx.def("setmaxnreg_inc", [](std::int64_t n) { setmaxnreg(n, true); }, "n"_a);
-  ptx.def("setmaxnreg_dec", [](std::int64_t n) { setmaxnreg(n, false); }, "n"_a);
+  ptx.def("setmaxnreg", &setmaxnreg, "count"_a, nb::kw_only(), "inc"_a = true,
+          "Takes or gives registers of the warpgroup: setmaxnreg.inc, .dec.");
+  ptx.def(
+      "setmaxnreg_inc", [](std::int64_t n) { setmaxnreg(n, true); }, "n"_a,
+      "setmaxnreg.inc: asks for n registers a thread.");
+  ptx.def(
+      "setmaxnreg_dec", [](std::int64_t n) { setmaxnreg(n, false); }, "n"_a,
+      "setmaxnreg.dec: gives back all but n registers a thread.");
 }
 
 }  // namespace pyptx::python

@@ -31,17 +31,13 @@ layout::LayoutType to_layout_type(Tracer& tracer, nb::handle value) {
   return layout::LayoutType::Interleave;
 }
 
-std::variant<bool, build::Reg> to_scale(Tracer& tracer, nb::handle value) {
-  if (PyLong_Check(value.ptr())) return nb::cast<std::int64_t>(nb::int_(value)) != 0;
-  return to_reg(tracer, value, "scale_d").value_or(build::Reg{});
-}
-
 // One parameter for each keyword of the Python function.
 // NOLINTNEXTLINE(readability-function-size)
 void mma_async(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle dtype_a,
                nb::handle dtype_b, nb::handle d, nb::handle a, nb::handle b, nb::handle scale_d,
                int scale_a, int scale_b, int trans_a, int trans_b, std::int64_t a_k_offset,
-               std::int64_t b_k_offset) {
+               std::int64_t b_k_offset, bool satfinite, nb::handle sp_meta,
+               std::int64_t sp_selector) {
   wgmma::MmaArguments in;
   in.shape = shape;
   in.type_d = to_type(dtype_d);
@@ -53,11 +49,15 @@ void mma_async(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle
   in.trans_b = trans_b;
   in.k_offset_a = a_k_offset;
   in.k_offset_b = b_k_offset;
+  in.saturate = satfinite;
   traced([&](Tracer& t) {
     in.d = to_regs(t, d, "d");
     in.a = to_source(t, a, "a");
     in.b = to_source(t, b, "b");
-    in.scale_d = to_scale(t, scale_d);
+    in.scale_d = to_flag(t, scale_d, "scale_d");
+    if (const auto metadata = to_maybe_reg(t, sp_meta, "sp_meta")) {
+      in.sparsity = wgmma::Sparsity{*metadata, sp_selector};
+    }
     wgmma::mma_async(t, in);
   });
 }
@@ -99,14 +99,19 @@ void bind_async_wgmma(nb::module_& core, nb::module_& ptx) {
   nb::module_ m = ptx.def_submodule("wgmma", "Warpgroup matrix multiplication.");
   m.def("mma_async", &mma_async, nb::kw_only(), "shape"_a, "dtype_d"_a, "dtype_a"_a, "dtype_b"_a,
         "d"_a, "a"_a, "b"_a, "scale_d"_a = false, "scale_a"_a = 1, "scale_b"_a = 1, "trans_a"_a = 0,
-        "trans_b"_a = 0, "a_k_offset"_a = 0, "b_k_offset"_a = 0,
+        "trans_b"_a = 0, "a_k_offset"_a = 0, "b_k_offset"_a = 0, "satfinite"_a = false,
+        "sp_meta"_a = nb::none(), "sp_selector"_a = 0,
         "D = A*B (+ D with scale_d). a and b are tiles in shared memory or descriptors, a may be a "
-        "fragment; the k offsets are elements.");
-  m.def("fence", [] { traced(wgmma::fence); });
-  m.def("commit_group", [] { traced(wgmma::commit_group); });
+        "fragment; the k offsets are elements. sp_meta, a register with metadata, makes A sparse.");
+  m.def(
+      "fence", [] { traced(wgmma::fence); },
+      "Before the first wgmma, and after registers of one were written.");
+  m.def(
+      "commit_group", [] { traced(wgmma::commit_group); },
+      "Closes the group of the wgmmas issued so far.");
   m.def(
       "wait_group", [](std::int64_t n) { traced([&](Tracer& t) { wgmma::wait_group(t, n); }); },
-      "n"_a);
+      "n"_a, "Waits until at most n groups are unfinished.");
   m.def("make_descriptor", &make_descriptor, "base"_a, nb::kw_only(), "leading_byte_offset"_a,
         "stride_byte_offset"_a, "swizzle"_a = 0, "base_offset"_a = 0, "addr_byte_offset"_a = 0,
         "A 64-bit register with a matrix descriptor.");

@@ -58,11 +58,21 @@ ir::Operand sum(Tracer& t, ir::Operand base, Reg offset) {
   return build::binary(t, build::BinaryOp::Add, reg, offset);
 }
 
-/// [base + offset]; a register offset is added first, since PTX addresses have none.
-Address make_address(nb::handle base, nb::handle offset) {
+/// [base + offset]; a register offset is added first, since PTX addresses have none. With parts
+/// [base, part, ...]; a list in the offset's place is the one part.
+Address make_address(nb::handle base, nb::handle offset, nb::handle parts) {
   return traced([&](Tracer& t) -> Address {
     Address place = to_address(t, base);
-    if (offset.is_none() || t.has_error()) return place;
+    if (t.has_error()) return place;
+    const bool is_part = nb::isinstance<nb::list>(offset);
+    if (is_part || !parts.is_none()) {
+      place.parts = is_part ? nb::make_tuple(offset) : nb::tuple(parts);
+      if (place.offset == 0 && (is_part ? parts.is_none() : offset.is_none())) return place;
+      t.report({diag::Kind::BadArgument,
+                {"an address with parts", "no byte offset beside them", "both"}});
+      return place;
+    }
+    if (offset.is_none()) return place;
     const build::Value value = need_value(t, offset);
     if (t.has_error()) return place;
     if (value.reg() != nullptr) {
@@ -77,14 +87,22 @@ Address make_address(nb::handle base, nb::handle offset) {
   });
 }
 
+ir::Operand address_operand(Tracer& t, nb::handle value) {
+  const auto& place = nb::cast<Address&>(value);
+  if (!place.parts.is_valid()) return t.address(place.base, place.offset);
+  std::vector<ir::Operand> parts{place.base};
+  for (const ir::Operand& part : to_operands(t, place.parts)) parts.push_back(part);
+  return t.address(parts);
+}
+
 void bind_address(nb::module_& m, nb::module_& ptx) {
   nb::class_<Address> address(m, "Address", "A place in memory: [base+offset].");
   address.def_ro("offset", &Address::offset);
-  register_operand(address, [](Tracer& t, nb::handle v) {
-    const auto& place = nb::cast<Address&>(v);
-    return t.address(place.base, place.offset);
-  });
-  ptx.def("addr", &make_address, "base"_a, "offset"_a = nb::none(), "[base+offset]");
+  register_operand(address, &address_operand);
+  ptx.def("addr", &make_address, "base"_a, "offset"_a = nb::none(), nb::kw_only(),
+          "parts"_a = nb::none(),
+          "[base+offset], or [base, part, ...] as tensor copies and textures have: "
+          "addr(map, [x, y]) is [map, {x, y}].");
 }
 
 nb::tuple global_pointers(nb::args tensors) {
@@ -131,14 +149,15 @@ void bind_memory(nb::module_& ptx) {
   ptx.def(
       "var",
       [](const std::string& space, nb::handle type, const std::string& name,
-         std::optional<std::uint64_t> size, std::uint32_t align,
+         std::optional<std::uint64_t> size, std::optional<std::uint32_t> align,
          const std::optional<std::string>& linking) {
         return traced([&](Tracer& t) {
-          return Address{
-              build::variable(t, space, to_type(type), name, size, align, text_of(linking)), 0};
+          return Address{build::variable(t, space, to_type(type), name, size, align.value_or(0),
+                                         text_of(linking)),
+                         0};
         });
       },
-      "space"_a, "dtype"_a, "name"_a, nb::kw_only(), "size"_a = nb::none(), "align"_a = 0,
+      "space"_a, "dtype"_a, "name"_a, nb::kw_only(), "size"_a = nb::none(), "align"_a = nb::none(),
       "linking"_a = nb::none(), "Declare a variable; gives its address.");
   nb::module_ cvta = ptx.def_submodule("cvta", "Generic addresses and back.");
   cvta.def(

@@ -95,18 +95,26 @@ void bind_constructs(nb::module_& ptx) {
   context_manager<build::Else>(ptx, "Else");
   context_manager<build::Loop>(ptx, "Loop");
   context_manager<build::Scope>(ptx, "Scope");
+  context_manager<build::Expression>(ptx, "Expression");
   context_manager<RangeObject>(ptx, "Range");
   nb::borrow<nb::class_<RangeObject>>(ptx.attr("Range"))
       // As with Python's range, every `for` is a loop of its own.
       .def("__iter__", [](const RangeObject& loop) { return RangeObject{loop.range}; })
       .def("__next__", &next_step);
-  ptx.def("if_", [](nb::handle p) { return build::If(guard_of(p)); }, "pred"_a);
-  ptx.def("else_", []() { return build::Else(); });
+  ptx.def(
+      "if_", [](nb::handle p) { return build::If(guard_of(p)); }, "pred"_a,
+      "with if_(p): what is inside runs where p holds.");
+  ptx.def(
+      "else_", []() { return build::Else(); },
+      "with else_(): the other side of the if_ just closed.");
   ptx.def(
       "loop",
       [](std::string label, nb::handle p) { return build::Loop(std::move(label), guard_of(p)); },
-      "label"_a, "pred"_a = nb::none());
-  ptx.def("scope", []() { return build::Scope(); });
+      "label"_a, "pred"_a = nb::none(),
+      "with loop(label, p): repeats while p holds, once at least.");
+  ptx.def("scope", []() { return build::Scope(); }, "with scope(): a block { } in the text.");
+  ptx.def(
+      "expr", []() { return build::Expression(); }, "A group of operators; nothing in the text.");
   ptx.def(
       "range_",
       [](nb::handle start, nb::handle stop, nb::handle step) {
@@ -116,35 +124,27 @@ void bind_constructs(nb::module_& ptx) {
       },
       "start"_a, "stop"_a = nb::none(), "step"_a = 1, "A loop at run time; gives its counter.");
   ptx.def("kloop", &run_kloop, "total"_a, nb::kw_only(), "unroll"_a, "body"_a,
-          "loop_label"_a = "kloop");
+          "loop_label"_a = "kloop",
+          "Runs body for 0 to total - 1, `unroll` times per trip of a loop.");
 }
 
 void bind_statements(nb::module_& ptx) {
   ptx.def(
       "label",
       [](const std::string& name) { traced([&](Tracer& t) { build::place_label(t, name); }); },
-      "name"_a);
+      "name"_a, "Puts a label here.");
   ptx.def(
       "bra",
       [](const std::string& label, nb::handle p) {
         traced([&](Tracer& t) { build::branch(t, label, to_guard(t, p)); });
       },
-      "label"_a, "pred"_a = nb::none());
+      "label"_a, "pred"_a = nb::none(), "Branches to a label.");
   ptx.def(
       "ret", [](nb::handle p) { traced([&](Tracer& t) { build::ret(t, to_guard(t, p)); }); },
-      "pred"_a = nb::none());
+      "pred"_a = nb::none(), "Ends the thread.");
   ptx.def(
       "trap", [](nb::handle p) { traced([&](Tracer& t) { build::trap(t, to_guard(t, p)); }); },
-      "pred"_a = nb::none());
-  ptx.def(
-      "raw", [](const std::string& text) { traced([&](Tracer& t) { t.raw(text); }); }, "text"_a,
-      "Text that goes into the kernel as it is, judged by nobody.");
-  ptx.def(
-      "pragma", [](const std::string& text) { traced([&](Tracer& t) { t.pragma(text); }); },
-      "text"_a);
-  ptx.def(
-      "comment", [](const std::string& text) { traced([&](Tracer& t) { t.comment(text); }); },
-      "text"_a);
+      "pred"_a = nb::none(), "Stops the kernel with an error.");
 }
 
 void reduction(nb::module_& warp, const char* name, BinaryOp op) {
@@ -172,19 +172,40 @@ struct NamedBarrier {
   nb::object count;
 };
 
+/// What may be written: a register, a vector of them, or nothing.
+bool is_destination(nb::handle value) {
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value) == "_";
+  return nb::isinstance<Reg>(value) || nb::isinstance<nb::list>(value) ||
+         nb::isinstance<RegArray>(value);
+}
+
+PipeRef make_pipe(nb::handle src, nb::handle second) {
+  if (nb::isinstance<PipeRef>(src) && second.is_none()) return nb::cast<PipeRef>(src);
+  const nb::object pair = second.is_none() ? nb::borrow(src) : nb::make_tuple(src, second);
+  const bool is_pair = nb::isinstance<nb::tuple>(pair) || nb::isinstance<nb::list>(pair);
+  if (is_pair && nb::len(pair) == 2) {
+    const PipeRef made{nb::object(pair[0]), nb::object(pair[1])};
+    if (is_destination(made.first) && is_destination(made.second)) return made;
+  }
+  raise_here(
+      {diag::Kind::BadArgument,
+       {"a pair p|q", "two registers, vectors or '_'", nb::cast<std::string>(nb::repr(pair))}});
+}
+
 void bind_barriers(nb::module_& ptx) {
   nb::module_ warp = ptx.def_submodule("warp", "Operations of a whole warp.");
   reduction(warp, "reduce_sum", BinaryOp::Add);
   reduction(warp, "reduce_max", BinaryOp::Max);
   reduction(warp, "reduce_min", BinaryOp::Min);
   nb::module_ bar = ptx.def_submodule("bar", "CTA barriers.");
-  bar.def("sync", &sync, "n"_a = 0, "count"_a = nb::none());
+  bar.def("sync", &sync, "n"_a = 0, "count"_a = nb::none(),
+          "Waits for the threads of the CTA, or `count` of them.");
   bar.def(
       "arrive",
       [](nb::handle id, nb::handle count) {
         traced([&](Tracer& t) { build::bar_arrive(t, need_value(t, id), need_value(t, count)); });
       },
-      "n"_a, "count"_a);
+      "n"_a, "count"_a, "Arrives and goes on; `count` threads take part.");
   nb::class_<NamedBarrier>(ptx, "NamedBarrier")
       .def("sync", [](const NamedBarrier& b) { sync(b.id, b.count); })
       .def("arrive", [](const NamedBarrier& b) {
@@ -194,7 +215,8 @@ void bind_barriers(nb::module_& ptx) {
   ptx.def(
       "named_barrier",
       [](nb::object id, nb::object count) { return NamedBarrier{std::move(id), std::move(count)}; },
-      "id"_a, nb::kw_only(), "count"_a = nb::none());
+      "id"_a, nb::kw_only(), "count"_a = nb::none(),
+      "The barrier `id` of the CTA, for `count` threads or all.");
   ptx.def(
       "elect_sync",
       [](std::optional<Reg> dst, Reg pred, nb::handle mask) {
@@ -203,8 +225,8 @@ void bind_barriers(nb::module_& ptx) {
       },
       nb::arg("dst").none(), "pred"_a, "mask"_a = 0xffffffffLL,
       "elect.sync dst|pred, mask; dst may be None.");
-  ptx.def(
-      "pipe", [](Reg first, Reg second) { return PipeRef{first, second}; }, "first"_a, "second"_a);
+  ptx.def("pipe", &make_pipe, "src"_a, "second"_a = nb::none(),
+          "p|q: of two registers, of a pair of them, or of what is one already.");
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ void bind_special(nb::module_& ptx) {
       .def("__repr__", [](const SpecialNode& node) { return concat("ptx.special ", node.name); });
   ptx.attr("special") = nb::cast(SpecialNode{});
   ptx.def("sreg", &read, nb::arg("name"), "The value of the special register `name`.");
-  ptx.def("ctaid_x", []() { return read("%ctaid.x"); });
-  ptx.def("ctaid_y", []() { return read("%ctaid.y"); });
+  ptx.def("ctaid_x", []() { return read("%ctaid.x"); }, "The value of %ctaid.x.");
+  ptx.def("ctaid_y", []() { return read("%ctaid.y"); }, "The value of %ctaid.y.");
 }
 
 }  // namespace pyptx::python

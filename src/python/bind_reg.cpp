@@ -94,7 +94,7 @@ void keep_newest() {
 nb::object either(Reg a, nb::handle b) {
   if (a.type == isa::Type::Pred && nb::isinstance<Reg>(b)) {
     keep_newest();
-    return nb::cast(PipeRef{a, nb::cast<Reg>(b)});
+    return nb::cast(PipeRef{nb::cast(a), nb::borrow(b)});
   }
   return with_value(b, [&](Tracer& t, Value v) { return build::binary(t, BinaryOp::Or, a, v); });
 }
@@ -172,7 +172,8 @@ void bind_register_classes(nb::module_& m) {
   pipe.def_ro("first", &PipeRef::first).def_ro("second", &PipeRef::second);
   register_operand(pipe, [](Tracer& t, nb::handle v) {
     const auto& pair = nb::cast<PipeRef&>(v);
-    return t.pipe(pair.first, pair.second);
+    const ir::Operand first = to_operand(t, pair.first);
+    return t.pipe(first, to_operand(t, pair.second));
   });
 }
 

@@ -147,10 +147,12 @@ void bind_reg_array(nb::module_& m) {
   });
   nb::object reg_module = m.def_submodule("reg");
   auto reg = nb::borrow<nb::module_>(reg_module);
-  reg.def("array", &make_array, "dtype"_a, "count"_a, "name"_a = nb::none());
-  reg.def("alloc_array", &make_array, "dtype"_a, "count"_a, "name"_a = nb::none());
+  reg.def("array", &make_array, "dtype"_a, "count"_a, "name"_a = nb::none(),
+          "`count` fresh registers; a name makes them a pool of their own.");
+  reg.def("alloc_array", &make_array, "dtype"_a, "count"_a, "name"_a = nb::none(),
+          "`count` fresh registers.");
   reg.def("wgmma_frag", &make_fragment, nb::kw_only(), "m"_a, "n"_a, "dtype"_a,
-          "name"_a = nb::none());
+          "name"_a = nb::none(), "The m*n/128 accumulator registers of a wgmma.");
 }
 
 }  // namespace pyptx::python

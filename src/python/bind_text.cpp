@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@ namespace pyptx::python {
 namespace {
 
 using VersionPair = std::pair<unsigned, unsigned>;
+using SourceLine = std::tuple<std::size_t, std::string, std::uint32_t, std::uint32_t>;
 
 diag::Diagnostics resolved_all(diag::Diagnostics found, const diag::LocationTable& table) {
   for (diag::Diagnostic& diagnostic : found) diagnostic = resolved(std::move(diagnostic), &table);
@@ -53,6 +56,19 @@ diag::Diagnostics verify_module(const ModuleObject& object, bool lint,
 
 std::string print(const ModuleObject& object) {
   return object.document ? syntax::print(*object.document) : syntax::print(*object.module);
+}
+
+/// (PTX line, file, line, column) for every line of the text that came from a line of the author's.
+std::vector<SourceLine> source_lines(const ModuleObject& object) {
+  std::vector<diag::Loc> locs;
+  syntax::print(*object.module, &locs);
+  std::vector<SourceLine> lines;
+  for (std::size_t i = 0; i < locs.size(); ++i) {
+    const auto point = object.module->locations.point(locs[i]);
+    if (!point) continue;
+    lines.emplace_back(i + 1, std::string(point->file), point->line, point->column);
+  }
+  return lines;
 }
 
 std::optional<std::string> entry_name(const ModuleObject& object) {
@@ -88,7 +104,9 @@ void bind_text(nb::module_& m) {
                      return VersionPair{o.module->version.major, o.module->version.minor};
                    })
       .def_prop_ro("entry", &entry_name)
-      .def_prop_ro("instruction_count", &instruction_count);
+      .def_prop_ro("instruction_count", &instruction_count)
+      .def("source_lines", &source_lines,
+           "(PTX line, file, line, column) for every line that an author's line made.");
   m.def("parse", &parse, "text"_a, "file"_a = "<ptx>");
   m.def("verify_text", &verify_text, "text"_a, "file"_a, "lint"_a, "max_diagnostics"_a,
         nb::call_guard<nb::gil_scoped_release>());

@@ -28,7 +28,8 @@ using VersionPair = std::tuple<std::uint8_t, std::uint8_t>;
 
 std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
                                   std::optional<VersionPair> version, bool force_dynamic_shared,
-                                  std::string dynamic_shared_name, bool maps_by_value) {
+                                  std::string dynamic_shared_name, bool maps_by_value,
+                                  bool line_info) {
   build::Options options;
   options.entry = std::move(entry);
   const auto found = isa::Target::parse(target);
@@ -37,6 +38,7 @@ std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
   if (version) options.version = isa::Version{std::get<0>(*version), std::get<1>(*version)};
   options.force_dynamic_shared = force_dynamic_shared;
   options.dynamic_shared_name = std::move(dynamic_shared_name);
+  options.line_info = line_info;
   auto trace = std::make_unique<Trace>(std::move(options), maps_by_value);
   check(trace->tracer);
   return trace;
@@ -66,7 +68,7 @@ void bind_trace(nb::module_& m) {
   nb::class_<Trace>(m, "Trace", "One kernel being written.")
       .def(nb::new_(&make_trace), "entry"_a, "target"_a, "version"_a = nb::none(), nb::kw_only(),
            "force_dynamic_shared"_a = false, "dynamic_shared_name"_a = "dyn_smem",
-           "maps_by_value"_a = false)
+           "maps_by_value"_a = false, "line_info"_a = false)
       .def("enter", &enter_trace)
       .def("leave", &leave_trace)
       .def(

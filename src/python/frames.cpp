@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -113,6 +114,22 @@ diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_ma
     frame = caller;
   }
   return diag::Loc::None;
+}
+
+std::optional<diag::SourcePoint> PythonLocations::point(std::uint64_t handle,
+                                                        std::uint32_t position) const {
+  position &= ~kArgumentsMap;
+  const nb::gil_scoped_acquire gil;  // it guards points_, too
+  const auto [known, is_new] = points_.try_emplace({handle, position});
+  if (!is_new) return known->second;
+  auto* code = reinterpret_cast<PyCodeObject*>(static_cast<std::uintptr_t>(handle));
+  int line = 0, column = 0, end_line = 0, end_column = 0;
+  PyCode_Addr2Location(code, static_cast<int>(position), &line, &column, &end_line, &end_column);
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  if (file == nullptr) PyErr_Clear();
+  known->second = {file == nullptr ? "" : file, static_cast<std::uint32_t>(std::max(line, 0)),
+                   static_cast<std::uint32_t>(std::max(column, -1) + 1)};
+  return known->second;
 }
 
 std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::uint32_t position,

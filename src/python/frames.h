@@ -8,9 +8,11 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pyptx/diag/loc.h"
@@ -31,6 +33,8 @@ class PythonLocations final : public diag::LocationResolver {
   /// about one of them can point at it. Needs the GIL; never fails: Loc::None without a frame.
   diag::Loc capture(diag::LocationTable& table, bool arguments_map);
 
+  std::optional<diag::SourcePoint> point(std::uint64_t handle,
+                                         std::uint32_t position) const override;
   std::optional<diag::Place> resolve(std::uint64_t handle, std::uint32_t position,
                                      diag::Focus focus) const override;
 
@@ -39,6 +43,8 @@ class PythonLocations final : public diag::LocationResolver {
   bool is_author(PyCodeObject* code);
 
   std::unordered_map<PyCodeObject*, bool> codes_;  // owned references
+  /// Points already looked up: finding one walks the code object's table from its start.
+  mutable std::map<std::pair<std::uint64_t, std::uint32_t>, diag::SourcePoint> points_;
   PyCodeObject* last_code_ = nullptr;
   std::uint32_t last_position_ = 0;
   diag::Loc last_loc_ = diag::Loc::None;

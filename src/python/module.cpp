@@ -12,6 +12,7 @@ void bind_trace(nanobind::module_& m);
 void bind_reg(nanobind::module_& m);
 void bind_ptx(nanobind::module_& m);
 void bind_ptx_control(nanobind::module_& m);
+void bind_ptx_print(nanobind::module_& m);
 void bind_smem(nanobind::module_& m);
 void bind_async(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
@@ -30,6 +31,7 @@ NB_MODULE(_core, m) {
   py::bind_trace(m);
   py::bind_ptx(m);
   py::bind_ptx_control(m);
+  py::bind_ptx_print(m);
   py::bind_smem(m);
   py::bind_async(m);
   py::bind_runtime(m);

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pyptx/build/memory.h"
+#include "pyptx/build/names.h"
 #include "pyptx/support/concat.h"
 #include "values.h"
 
@@ -81,19 +81,6 @@ std::optional<ir::Operand> number(build::Tracer& tracer, nb::handle value, std::
   return std::nullopt;
 }
 
-/// "_", "%tid.x", "%r3" or the name of a variable.
-ir::Operand named(build::Tracer& tracer, const std::string& name, std::uint16_t index) {
-  if (name == "_") return ir::Operand::sink();
-  if (!name.starts_with('%')) return tracer.symbol(name);
-  if (const auto special = build::special_operand(name)) return *special;
-  const ir::Function& function = tracer.function();
-  if (const auto id = function.find_register(tracer.module().symbols, name)) {
-    return ir::Operand::reg(*id);
-  }
-  refuse(tracer, concat("'", name, "', which names no register,"), index);
-  return {};
-}
-
 }  // namespace
 
 void register_operand(nb::handle type, OperandConverter converter) {
@@ -104,7 +91,8 @@ ir::Operand to_operand(build::Tracer& tracer, nb::handle value, std::uint16_t in
   if (const OperandConverter converter = converter_of(Py_TYPE(value.ptr()))) {
     return converter(tracer, value);
   }
-  if (PyUnicode_Check(value.ptr())) return named(tracer, nb::cast<std::string>(value), index);
+  if (PyUnicode_Check(value.ptr()))
+    return build::named(tracer, nb::cast<std::string>(value), index);
   if (PyList_Check(value.ptr())) return tracer.vector(to_operands(tracer, value));
   if (PyTuple_Check(value.ptr())) return tracer.parenthesized(to_operands(tracer, value));
   if (const auto literal = number(tracer, value, index)) return *literal;

@@ -29,19 +29,21 @@ Trace::Trace(build::Options options, bool maps_as_values)
 Trace* innermost_trace() { return entered.empty() ? nullptr : entered.back(); }
 
 Trace& needed_trace(bool arguments_map) {
-  if (entered.empty()) {
-    diag::LocationTable table;
-    const auto locations = std::make_shared<PythonLocations>();
-    table.set_resolver(locations);
-    const diag::Loc here = locations->capture(table, arguments_map);
-    raise(diag::Diagnostic(diag::Kind::NoTrace, {}).at(here), &table);
-  }
+  if (entered.empty()) raise_here({diag::Kind::NoTrace, {}});
   Trace& trace = *entered.back();
   trace.tracer.set_loc(trace.locations->capture(trace.tracer.module().locations, arguments_map));
   return trace;
 }
 
 build::Tracer& current_trace() { return needed_trace(false).tracer; }
+
+void raise_here(diag::Diagnostic problem) {
+  diag::LocationTable table;
+  const auto locations = std::make_shared<PythonLocations>();
+  table.set_resolver(locations);
+  problem.loc = locations->capture(table, false);
+  raise(problem, &table);
+}
 
 void enter_trace(Trace& trace) { entered.push_back(&trace); }
 

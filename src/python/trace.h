@@ -35,6 +35,10 @@ Trace& needed_trace(bool arguments_map);
 /// The session of current_trace(), without touching the location; null where there is none.
 Trace* innermost_trace();
 
+/// Raises `problem` at the Python expression being evaluated, in a trace or outside one: for
+/// functions that only compute.
+[[noreturn]] void raise_here(diag::Diagnostic problem);
+
 void enter_trace(Trace& trace);
 /// Leaves `trace`, and with it what was entered after it.
 void leave_trace(Trace& trace);

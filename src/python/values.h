@@ -24,16 +24,17 @@ struct NegPred {
   build::Reg reg;
 };
 
-/// p|q
+/// first|second: registers, "_", or a vector.
 struct PipeRef {
-  build::Reg first;
-  build::Reg second;
+  nb::object first;
+  nb::object second;
 };
 
-/// [base + offset]
+/// [base + offset], or [base, part, ...] where there are parts (a tuple).
 struct Address {
   ir::Operand base;
   std::int64_t offset = 0;
+  nb::object parts{};
 };
 
 struct RegArray {

@@ -42,7 +42,7 @@ Prefix prefix_of(std::string_view literal) {
 std::uint64_t digit_value(char c) {
   if (is_digit(c)) return static_cast<std::uint64_t>(c - '0');
   if (!is_hex_digit(c)) return std::numeric_limits<std::uint64_t>::max();
-  return static_cast<std::uint64_t>((c | 0x20) - 'a' + 10);
+  return static_cast<std::uint64_t>(c | 0x20) - 'a' + 10;
 }
 
 bool all_hex(std::string_view digits) { return std::ranges::all_of(digits, is_hex_digit); }

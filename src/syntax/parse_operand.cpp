@@ -12,6 +12,7 @@
 
 #include "constant_expression.h"
 #include "number.h"
+#include "pyptx/ir/video_selector.h"
 #include "pyptx/isa/type.h"
 
 namespace pyptx::syntax {
@@ -34,16 +35,6 @@ std::uint8_t component_number(std::string_view word) {
 }
 
 /// The packed characters of .b0, .h1, .h32, .b7610; 0 for anything else.
-std::int64_t selector(std::string_view word) {
-  const bool is_selector =
-      word.size() >= 3 && word.size() <= 6 && (word[1] == 'b' || word[1] == 'h') &&
-      std::ranges::all_of(word.substr(2), [](char c) { return c >= '0' && c <= '7'; });
-  if (!is_selector) return 0;
-  std::int64_t packed = 0;
-  for (std::size_t i = word.size() - 1; i > 0; --i) packed = packed << 8 | word[i];
-  return packed;
-}
-
 bool is_warp_size(std::string_view text) { return text == "WARP_SZ"; }
 
 }  // namespace
@@ -261,7 +252,7 @@ bool OperandParser::component(Operand& operand) {
   const std::string_view word = cursor_.text();
   operand.component = component_number(word);
   if (operand.component == 0 && operand.is_register()) {
-    operand.value = selector(word);
+    operand.value = ir::video_selector(word.substr(1));
     if (operand.value != 0) operand.component = ir::kVideoSelector;
   }
   if (operand.component == 0) {

@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+from .inst_stubs import stale_stubs, write_stubs
 from .model import load
 from .reference import stale, write_pages
 from .table import Table, TableError
@@ -30,6 +31,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for the generated C++")
     parser.add_argument("--docs", type=Path, help="folder for the reference pages")
     parser.add_argument("--check-docs", type=Path, help="fail when pages there are out of date")
+    parser.add_argument("--stubs", type=Path, help="folder for the stubs of ptx.inst")
+    parser.add_argument("--check-stubs", type=Path, help="fail when stubs there are out of date")
     parser.add_argument("--examples", action="store_true", help="print the examples as JSON")
     arguments = parser.parse_args()
     try:
@@ -38,11 +41,16 @@ def main() -> int:
             write(table, arguments.out)
         if arguments.docs:
             write_pages(table, arguments.docs)
+        if arguments.stubs:
+            write_stubs(table, arguments.stubs)
     except TableError as error:
         print(f"isagen: {error}", file=sys.stderr)
         return 1
     if arguments.check_docs and (old := stale(table, arguments.check_docs)):
         print(f"isagen: out of date: {', '.join(old)}; write them with --docs", file=sys.stderr)
+        return 1
+    if arguments.check_stubs and (old := stale_stubs(table, arguments.check_stubs)):
+        print(f"isagen: out of date: {', '.join(old)}; write them with --stubs", file=sys.stderr)
         return 1
     if arguments.examples:
         rows = [{"text": e.text, "code": e.code} for form in table.forms for e in form.examples]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from .author_calls import author_calls
 from .directives import directive_rows, pragma_rows, target_option_rows
 from .layout import lay_out
 from .names import Enumeration, Names, number
@@ -25,6 +26,7 @@ def outputs(table: Table) -> dict[str, str]:
         "include/pyptx/isa/ids.h": _header('#include "pyptx/isa/id.h"\n', names.all()[1:]),
         "include/pyptx/isa/sems.def": _sems(table),
         "isa_tables.cpp": _tables(table, names, layout),
+        **author_calls(table, names),
     }
 
 

@@ -89,6 +89,17 @@ class Scope {
   void end(Tracer& tracer);
 };
 
+/// A group of operators: nothing in the text, but it must be closed in its place like any
+/// construct.
+class Expression {
+ public:
+  void begin(Tracer& tracer) { tracer.enter_construct(kName); }
+  void end(Tracer& tracer) { tracer.leave_construct(kName); }
+
+ private:
+  static constexpr std::string_view kName = "expr";
+};
+
 /// Runs `body` for 0, 1, ... total - 1, `unroll` times per trip of a run-time loop; what is left
 /// over runs after it. A loop of one trip or none is written out, with literal indices.
 void kloop(Tracer& tracer, Value total, std::int64_t unroll,

@@ -41,6 +41,16 @@ void init_all(Tracer& tracer, const MbarrierArray& barriers, const Index& count,
 void inval(Tracer& tracer, const SharedPlace& barrier, Guard guard = {});
 /// Arrives `count` times; a count other than 1 needs sm_90.
 void arrive(Tracer& tracer, const SharedPlace& barrier, const Index& count = 1, Guard guard = {});
+/// Arrives, and gives the 64-bit state for try_wait without parity.
+Reg arrive_state(Tracer& tracer, const SharedPlace& barrier, const Index& count = 1,
+                 Guard guard = {});
+/// Arrives for good: the count of later phases is lower by `count`.
+void arrive_drop(Tracer& tracer, const SharedPlace& barrier, const Index& count = 1,
+                 Guard guard = {});
+/// The arrivals that the phase of `state` was waiting for.
+Reg pending_count(Tracer& tracer, Reg state, Guard guard = {});
+/// As if `bytes` of the phase had been copied.
+void complete_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, Guard guard = {});
 void arrive_expect_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes,
                       Guard guard = {});
 void expect_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, Guard guard = {});
@@ -52,6 +62,9 @@ void arrive_remote(Tracer& tracer, const SharedPlace& barrier, const Index& cta,
 /// without `parity` it is a 64-bit register with the state an arrive returned.
 Reg try_wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase, bool parity = true,
              Guard guard = {});
+/// The same without waiting in the hardware (sm_80).
+Reg test_wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase, bool parity = true,
+              Guard guard = {});
 /// Tries until the phase with this parity is complete.
 void wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase);
 

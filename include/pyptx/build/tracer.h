@@ -55,6 +55,7 @@ struct Options {
   std::uint64_t static_shared_limit = 48 * 1024;
   bool force_dynamic_shared = false;  // smem= or extern_smem= was given
   std::string dynamic_shared_name = "dyn_smem";
+  bool line_info = false;  // .file and .loc from the instructions' locations
 };
 
 class Tracer {
@@ -107,6 +108,8 @@ class Tracer {
 
   // --- operands ------------------------------------------------------------------------------
   ir::Operand address(ir::Operand base, std::int64_t offset = 0);
+  /// [base, part, ...]
+  ir::Operand address(std::span<const ir::Operand> parts);
   /// [map, {c0, c1, ...}]
   ir::Operand tensor_address(ir::Operand map, std::span<const ir::Operand> coordinates);
   ir::Operand vector(std::span<const ir::Operand> elements);
@@ -133,6 +136,15 @@ class Tracer {
   /// Declares a variable at the current place, or at module scope where PTX wants it there
   /// (.const, .global, .extern). The name must be free.
   ir::Operand add_variable(ir::Variable variable, std::string_view name);
+
+  /// The address of a zero-terminated text in global memory; equal texts are one constant.
+  ir::Operand text_constant(std::string_view text);
+  /// The address of a .local buffer of at least `bytes`, 8-byte aligned. Everybody gets the same
+  /// one: what it holds is dead when the helper that filled it returns.
+  ir::Operand local_scratch(std::uint64_t bytes);
+  /// Declares a function of the CUDA run time, `.extern .func (results) name (parameters)`, once.
+  ir::Operand declare_function(std::string_view name, std::span<const isa::Type> results,
+                               std::span<const isa::Type> parameters);
 
   /// Reserves shared memory; the address is the symbol `name` plus `offset`. Allocations become
   /// one `.extern .shared` array when they pass the static limit (see finish()).
@@ -162,6 +174,17 @@ class Tracer {
   void pragma(std::string_view text);
   void open_block();
   void close_block();
+  /// .file number "name"
+  void file(std::uint32_t number, std::string_view name);
+  /// .loc file line column, of a file that is declared
+  void line(std::uint32_t file, std::uint32_t line, std::uint32_t column);
+
+  /// Whether tcgen05 may work with groups of `cta_group` CTAs here: a kernel has one granularity,
+  /// and the first to ask sets it.
+  bool claim_cta_group(int cta_group) {
+    if (cta_group_ == 0) cta_group_ = cta_group;
+    return cta_group_ == cta_group;
+  }
 
   // --- nesting (control.h) -------------------------------------------------------------------
   /// A construct that is open: finish() refuses a function with one left, at the place it opened.
@@ -225,6 +248,7 @@ class Tracer {
   void place_shared();
   void move_shared();
   void end_body();
+  void add_line_info();
   isa::Version lowest_version() const;
 
   Options options_;
@@ -242,6 +266,9 @@ class Tracer {
   std::vector<ir::Statement> prologue_;
   static constexpr std::size_t kKept = static_cast<std::size_t>(-1);
   std::size_t newest_register_made_at_ = 0;  // instructions there were then
+  std::unordered_map<std::string, ir::Operand> text_constants_;
+  int cta_group_ = 0;                         // of tcgen05; 0: not used yet
+  std::optional<std::size_t> local_scratch_;  // index into the function's variables
   std::vector<SharedBlock> shared_;
   std::vector<std::optional<Reg>> shared_addresses_;
   std::vector<std::string> map_tensors_;

@@ -40,15 +40,23 @@ constexpr std::uint64_t kDescriptor128B = 0x4000'0040'0001'0000U;  // 128B swizz
 Reg masked_descriptor(Tracer& tracer, const SharedPlace& place, std::int64_t byte_offset = 0,
                       std::int64_t mask = kAddressMask, std::uint64_t const_bits = kDescriptor128B);
 
-/// An A or B operand: a descriptor, a tile in shared memory, or (A only) a register fragment.
+/// An A or B operand: a descriptor, a tile in shared memory (of bytes where the type is b1), or (A
+/// only) a register fragment.
 using Source = std::variant<Reg, SharedView, std::vector<Reg>>;
+
+/// A is stored 2:4 sparse (K counts what it stands for); `selector` picks the threads whose
+/// metadata counts.
+struct Sparsity {
+  Reg metadata;
+  std::int64_t selector = 0;
+};
 
 struct MmaArguments {
   std::array<std::int64_t, 3> shape{};  // m, n, k
   isa::Type type_d{};
   isa::Type type_a{};
   isa::Type type_b{};
-  std::vector<Reg> d;
+  std::vector<Reg> d{};
   Source a;
   Source b;
   std::variant<bool, Reg> scale_d = false;  // false: D = A*B, true: D += A*B, or a predicate
@@ -58,6 +66,8 @@ struct MmaArguments {
   int trans_b = 0;
   std::int64_t k_offset_a = 0;  // first column of the tile that is multiplied, in elements
   std::int64_t k_offset_b = 0;
+  bool saturate = false;  // integer D
+  std::optional<Sparsity> sparsity{};
 };
 void mma_async(Tracer& tracer, const MmaArguments& arguments);
 

@@ -48,10 +48,19 @@ struct Place {
   std::uint32_t end_source_skipped = 0;
 };
 
+/// A line of a source file, and a column or 0: what a line table wants, many times over.
+struct SourcePoint {
+  std::string_view file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
 /// Turns a host's two words into a place.
 class LocationResolver {
  public:
   virtual ~LocationResolver() = default;
+  /// Without reading any source. The file's name lives as long as the resolver.
+  virtual std::optional<SourcePoint> point(std::uint64_t handle, std::uint32_t position) const = 0;
   virtual std::optional<Place> resolve(std::uint64_t handle, std::uint32_t position,
                                        Focus focus) const = 0;
 };
@@ -93,6 +102,8 @@ class LocationTable {
   }
 
   std::optional<Place> resolve(Loc loc, Focus focus = {}) const;
+  /// Where a location of a host language or of C++ source is; nothing for those of a text.
+  std::optional<SourcePoint> point(Loc loc) const;
   /// The bytes that a text() or token() location names; nothing for others. Unlike resolve() it
   /// does not count lines.
   std::optional<TextRange> range(Loc loc, Focus focus = {}) const;

@@ -20,7 +20,8 @@ enum class Compiler : std::uint8_t { Any, NvJitLink, Ptxas, DriverJit };
 
 struct AssembleOptions {
   std::string target;  // "sm_90a"
-  /// Options of ptxas, in its spelling: "-O1", "--maxrregcount=64", "-v".
+  /// Options of ptxas, in its spelling: "-O1", "--maxrregcount=64", "-v". assemble() adds -lineinfo
+  /// where the text has a line table.
   std::vector<std::string> flags;
   Compiler compiler = Compiler::Any;
   bool use_cache = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a whole operand tile lies in shared memory so that wgmma descriptors can walk it (PTX ISA,
-// "Shared Memory Matrix Layout"). A tile is stored as blocks that are one swizzle row (16, 32, 64
-// or 128 bytes) wide in the contiguous direction and as long as the tile in the other one: what a
-// TMA load of each block writes. Any other arrangement is the author's own descriptor.
+// How a whole operand tile lies in shared memory so that wgmma and tcgen05 descriptors walk it (PTX
+// ISA, "Shared Memory Matrix Layout"). A tile is stored as blocks that are one swizzle row (16, 32,
+// 64 or 128 bytes) wide in the contiguous direction and as long as the tile in the other one: what
+// a TMA load of each block writes. Any other arrangement is the author's own descriptor.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct OperandTile {
   std::uint32_t mn = 0;
   std::uint32_t k = 0;
   Major major = Major::K;
+  bool byte_mn = false;  // tcgen05: an MN-major operand may have 8-bit elements too
 
   /// Bytes of the contiguous direction, and elements of the other one.
   std::uint32_t row_bytes() const { return (major == Major::K ? k : mn) * element_bytes; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 64-bit shared-memory matrix descriptor of wgmma (PTX ISA, "Matrix Descriptor Format") and
-// the accumulator and operand fragments of wgmma (PTX ISA, "Register Fragments and Shared Memory
-// Matrix Layouts"). The builder writes descriptors, the emulator reads them: one definition.
+// The 64-bit shared-memory matrix descriptor of wgmma (PTX ISA, "Matrix Descriptor Format"). The
+// builder writes descriptors, the emulator reads them: one definition. That of tcgen05 is in
+// tcgen05_descriptor.h.
 #pragma once
 
 #include <cstdint>
@@ -62,33 +62,5 @@ struct MatrixDescriptor {
   std::uint32_t address(Major major, std::uint32_t element_bytes, std::uint32_t mn,
                         std::uint32_t k) const;
 };
-
-/// Row and column of register `index` of lane `lane` of warp `warp` (0..3 of the warpgroup) in a
-/// 32-bit wgmma accumulator.
-struct FragmentPlace {
-  std::uint32_t row = 0;
-  std::uint32_t column = 0;
-};
-constexpr FragmentPlace accumulator_place(std::uint32_t warp, std::uint32_t lane,
-                                          std::uint32_t index) {
-  return {16 * warp + lane / 4 + 8 * ((index >> 1) & 1U),
-          8 * (index >> 2) + 2 * (lane % 4) + (index & 1U)};
-}
-
-/// Row and column (k) of element `index` of lane `lane` of warp `warp` in a wgmma A operand held in
-/// registers: 16 elements of 1 byte, 8 of 2 or 4 of 4 bytes, in the order of the registers.
-constexpr FragmentPlace operand_place(std::uint32_t element_bytes, std::uint32_t warp,
-                                      std::uint32_t lane, std::uint32_t index) {
-  const std::uint32_t packed = 4 / element_bytes;  // elements of one register
-  const std::uint32_t reg = index / packed;
-  return {16 * warp + lane / 4 + 8 * (reg & 1U),
-          packed * (lane % 4) + index % packed + 4 * packed * (reg >> 1)};
-}
-
-/// The wgmma accumulator in 16-bit elements: two per register, in the order of the 32-bit one.
-constexpr FragmentPlace accumulator_place_16(std::uint32_t warp, std::uint32_t lane,
-                                             std::uint32_t reg, std::uint32_t half) {
-  return accumulator_place(warp, lane, 2 * reg + half);
-}
 
 }  // namespace pyptx::layout

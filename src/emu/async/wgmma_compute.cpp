@@ -13,6 +13,7 @@
 #include "async/wgmma_queue.h"
 #include "cluster.h"
 #include "numerics/half.h"
+#include "pyptx/layout/fragment.h"
 #include "pyptx/layout/matrix_descriptor.h"
 #include "sem/multiply.h"
 
@@ -95,18 +96,6 @@ bool read_shared(const Cta& cta, const SharedOperand& operand, Put&& put) {
   return true;
 }
 
-/// Row and k of element `i` of the A fragment of a lane.
-layout::FragmentPlace a_place(u32 element_bytes, u32 lane, u32 i) {
-  switch (element_bytes) {
-    case 1:
-      return {lane / 4 + 8 * ((i >> 2) & 1U), 4 * (lane % 4) + (i & 3U) + 16 * (i >> 3)};
-    case 2:
-      return {lane / 4 + 8 * ((i >> 1) & 1U), 2 * (lane % 4) + (i & 1U) + 8 * (i >> 2)};
-    default:
-      return {lane / 4 + 8 * (i & 1U), lane % 4 + 4 * (i >> 1)};
-  }
-}
-
 template <typename T>
 class Product {
  public:
@@ -151,14 +140,16 @@ class Product {
     const u32* list =
         cta_.warps[first_].program->lists.data() + op_.inst->list + form_.d_registers();
     const u32 bytes = form_.element_bytes();
-    for (u32 w = 0; w < 4; ++w) {
-      for (u32 i = 0; i < 16 / bytes; ++i) {
-        const u32* lanes = cta_.warps[first_ + w].lanes32(list[i * bytes / 4]);
-        for (u32 lane = 0; lane < kLanes; ++lane) {
-          const auto* from = reinterpret_cast<const std::byte*>(&lanes[lane]) + i * bytes % 4;
-          const layout::FragmentPlace at = a_place(bytes, lane, i);
-          const T value = element<T>(form_.a, from);
-          put_a(16 * w + at.row, at.column, form_.negate_a ? -value : value);
+    const layout::Fragment fragment = layout::wgmma_a(8 * bytes);
+    for (u32 thread = 0; thread < fragment.threads; ++thread) {
+      Warp& warp = cta_.warps[first_ + thread / kLanes];
+      for (u32 reg = 0; reg < fragment.registers; ++reg) {
+        const auto* held =
+            reinterpret_cast<const std::byte*>(&warp.lanes32(list[reg])[thread % kLanes]);
+        for (u32 i = 0; i < fragment.elements; ++i) {
+          const layout::FragmentPlace at = fragment.at(thread, reg, i);
+          const T value = element<T>(form_.a, held + i * bytes);
+          put_a(at.row, at.column, form_.negate_a ? -value : value);
         }
       }
     }

@@ -1,16 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ldmatrix and stmatrix of 8x8 matrices of 16-bit elements (PTX ISA, "Warp Level Matrix
-// Instructions: ldmatrix, stmatrix"). Lane 8m + r gives the address of row r of matrix m; lane l
-// holds elements 2*(l%4) and 2*(l%4)+1 of row l/4, transposed: of column l/4.
+// Instructions: ldmatrix, stmatrix"). Which lane holds which element, and which gives the address
+// of its row, is layout::ldmatrix_m8n8's.
+#include <array>
 #include <cstring>
 
 #include "cluster.h"
 #include "lanes.h"
+#include "pyptx/layout/fragment.h"
 #include "select.h"
 
 namespace pyptx::emu {
 namespace {
+
+/// Where half `e` of register `m` of a lane lies: in the row whose address `lane` gives.
+struct Half {
+  u8 lane;
+  u8 byte;
+};
+using Halves = std::array<std::array<std::array<Half, 2>, kLanes>, 4>;  // [m][lane][e]
+
+Halves make_halves(bool trans) {
+  const layout::Fragment fragment = layout::ldmatrix_m8n8(4, trans);
+  Halves halves;
+  for (u32 m = 0; m < 4; ++m) {
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      for (u32 e = 0; e < 2; ++e) {
+        const layout::FragmentPlace at = fragment.at(lane, m, e);
+        halves[m][lane][e] = {static_cast<u8>(layout::ldmatrix_address_lane(at.matrix, at.row)),
+                              static_cast<u8>(2 * at.column)};
+      }
+    }
+  }
+  return halves;
+}
+
+const Halves& halves_of(const Inst& inst) {
+  static const Halves plain = make_halves(false);
+  static const Halves transposed = make_halves(true);
+  return inst.flag ? transposed : plain;
+}
 
 bool rows(Warp& warp, const Inst& inst, bool is_write, std::byte* (&at)[kLanes]) {
   for (u32 lane = 0; lane < inst.list_count * 8U; ++lane) {
@@ -31,16 +61,14 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
   std::byte* at[kLanes];
   if (!rows(warp, inst, false, at)) return Step::Fault;
   const u32* list = warp.program->lists.data() + inst.list;
+  const Halves& halves = halves_of(inst);
   u32 result[4][kLanes];
   for (u32 m = 0; m < inst.list_count; ++m) {
     for (u32 lane = 0; lane < kLanes; ++lane) {
-      const u32 major = lane / 4;
-      const u32 minor = 2 * (lane % 4);
       u16 pair[2];
       for (u32 e = 0; e < 2; ++e) {
-        const u32 row = inst.flag ? minor + e : major;
-        const u32 column = inst.flag ? major : minor + e;
-        std::memcpy(&pair[e], at[8 * m + row] + 2 * column, 2);
+        const Half half = halves[m][lane][e];
+        std::memcpy(&pair[e], at[half.lane] + half.byte, 2);
       }
       result[m][lane] = pair[0] | static_cast<u32>(pair[1]) << 16;
     }
@@ -57,14 +85,14 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
   std::byte* at[kLanes];
   if (!rows(warp, inst, true, at)) return Step::Fault;
   const u32* list = warp.program->lists.data() + inst.list;
+  const Halves& halves = halves_of(inst);
   for (u32 m = 0; m < inst.list_count; ++m) {
     each_active(mask, [&](u32 lane) {
       const u32 value = warp.lanes32(list[m])[lane];
       for (u32 e = 0; e < 2; ++e) {
-        const u16 half = static_cast<u16>(value >> (16 * e));
-        const u32 row = inst.flag ? 2 * (lane % 4) + e : lane / 4;
-        const u32 column = inst.flag ? lane / 4 : 2 * (lane % 4) + e;
-        std::memcpy(at[8 * m + row] + 2 * column, &half, 2);
+        const u16 bits = static_cast<u16>(value >> (16 * e));
+        const Half half = halves[m][lane][e];
+        std::memcpy(at[half.lane] + half.byte, &bits, 2);
       }
     });
   }

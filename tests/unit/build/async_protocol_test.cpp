@@ -146,7 +146,7 @@ TEST_F(ProtocolTest, refuses_copies_that_do_not_fit_their_map) {
   tma::load(tracer, 2, view.place.plus(64), map(), two, bar.place);
   EXPECT_EQ(refusal(), "PTX0504: 'tile' lies at a multiple of 64 bytes, a tensor copy needs 128");
   tma::store(tracer, 2, tracer.reg(Type::U32), two, view.place);
-  EXPECT_THAT(refusal(), HasSubstr("64-bit register with its address, got a register of type u32"));
+  EXPECT_THAT(refusal(), HasSubstr("64-bit register, got a register of type u32"));
   tma::load(tracer, 2, view.place, map(), two, bar.place, {.multicast_mask = 0, .guard = {}});
   EXPECT_THAT(refusal(), HasSubstr("1 to 65535"));
   tma::load(tracer, 2, view.place, map(), two, bar.place,

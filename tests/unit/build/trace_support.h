@@ -45,7 +45,7 @@ class TraceTest : public testing::Test {
 /// ptxas.
 std::optional<std::string> assemble(const std::string& text, const std::string& target = "sm_90a");
 
-/// Runs the integer instructions that address arithmetic is made of on given register values.
+/// The value of `wanted`, by the integer instructions that address arithmetic is made of.
 std::uint32_t evaluate(const Tracer& tracer, Reg wanted,
                        std::unordered_map<std::uint32_t, std::uint64_t> values);
 

@@ -17,6 +17,7 @@ std::uint64_t meaning(std::string_view opcode, const std::array<std::uint64_t, 3
   if (opcode == "mul.lo.u32") return word(in[0] * in[1]);
   if (opcode == "mad.lo.u32") return word(in[0] * in[1] + in[2]);
   if (opcode == "shr.u32") return word(in[0]) >> in[1];
+  if (opcode == "shl.b32") return word(in[0] << in[1]);
   if (opcode == "and.b32") return word(in[0] & in[1]);
   if (opcode == "xor.b32") return word(in[0] ^ in[1]);
   if (opcode == "cvt.u64.u32") return word(in[0]);
@@ -54,7 +55,13 @@ std::uint32_t evaluate(const Tracer& tracer, Reg wanted,
     if (operand.kind == ir::OperandKind::Symbol) return 0;  // blocks are taken to start at 0
     return static_cast<std::uint64_t>(operand.value);
   };
-  for (const ir::Instruction& instruction : function.instructions) {
+  std::size_t last = 0;  // the instruction that writes `wanted` for good
+  for (std::size_t i = 0; i < function.instructions.size(); ++i) {
+    const auto operands = function.operands_of(function.instructions[i]);
+    if (!operands.empty() && operands[0] == ir::Operand::reg(wanted.id)) last = i + 1;
+  }
+  for (std::size_t at = 0; at < last; ++at) {
+    const ir::Instruction& instruction = function.instructions[at];
     const auto operands = function.operands_of(instruction);
     std::array<std::uint64_t, 3> inputs{};
     for (std::size_t i = 1; i < operands.size() && i <= inputs.size(); ++i) {

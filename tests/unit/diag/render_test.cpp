@@ -49,6 +49,9 @@ TEST(Render, WithoutAPlaceOnlyTheMessageRemains) {
 
 class FixedResolver : public LocationResolver {
  public:
+  std::optional<SourcePoint> point(std::uint64_t, std::uint32_t position) const override {
+    return SourcePoint{"kernel.py", position, 0};
+  }
   std::optional<Place> resolve(std::uint64_t handle, std::uint32_t position,
                                Focus focus) const override {
     Place place;

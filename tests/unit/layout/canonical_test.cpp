@@ -84,6 +84,7 @@ std::vector<Case> all_tiles() {
     }
     cases.push_back({{2, 128, 32, Major::MN}, swizzle});
     cases.push_back({{2, 256, 64, Major::MN}, swizzle});
+    cases.push_back({{1, 256, 64, Major::MN, true}, swizzle});
   }
   return cases;
 }

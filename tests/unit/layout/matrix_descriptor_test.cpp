@@ -172,58 +172,5 @@ TEST(MatrixDescriptor, encoding_is_the_manuals_bit_positions) {
   EXPECT_EQ(MatrixDescriptor::decode(bits).encode(), bits);
 }
 
-TEST(Fragments, operand_a_covers_the_tile_once) {
-  for (const std::uint32_t bytes : {1U, 2U, 4U}) {
-    const std::uint32_t columns = 32 / bytes;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
-    for (std::uint32_t thread = 0; thread < 128; ++thread) {
-      for (std::uint32_t i = 0; i < 16 / bytes; ++i) {
-        const FragmentPlace place = operand_place(bytes, thread / 32, thread % 32, i);
-        EXPECT_LT(place.row, 64U);
-        EXPECT_LT(place.column, columns);
-        EXPECT_TRUE(seen.emplace(place.row, place.column).second);
-      }
-    }
-    EXPECT_EQ(seen.size(), 64U * columns);
-  }
-}
-
-TEST(Fragments, operand_a_is_the_manuals_formula) {
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    for (std::uint32_t i = 0; i < 8; ++i) {
-      const FragmentPlace place = operand_place(2, 3, lane, i);
-      EXPECT_EQ(place.row, 48 + lane / 4 + ((i == 2 || i == 3 || i == 6 || i == 7) ? 8 : 0));
-      EXPECT_EQ(place.column, (lane % 4) * 2 + (i & 1U) + (i >= 4 ? 8 : 0));
-    }
-    for (std::uint32_t i = 0; i < 16; ++i) {
-      const FragmentPlace place = operand_place(1, 0, lane, i);
-      EXPECT_EQ(place.row, lane / 4 + ((i % 8) >= 4 ? 8 : 0));
-      EXPECT_EQ(place.column, (lane % 4) * 4 + (i & 3U) + (i >= 8 ? 16 : 0));
-    }
-    for (std::uint32_t i = 0; i < 4; ++i) {
-      const FragmentPlace place = operand_place(4, 1, lane, i);
-      EXPECT_EQ(place.row, 16 + lane / 4 + (i % 2 == 1 ? 8 : 0));
-      EXPECT_EQ(place.column, lane % 4 + (i >= 2 ? 4 : 0));
-    }
-  }
-}
-
-TEST(Fragments, accumulator_covers_the_tile_once) {
-  constexpr std::uint32_t kColumns = 24;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> wide;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> narrow;
-  for (std::uint32_t thread = 0; thread < 128; ++thread) {
-    for (std::uint32_t i = 0; i < kColumns / 2; ++i) {
-      const FragmentPlace a = accumulator_place(thread / 32, thread % 32, i);
-      const FragmentPlace b = accumulator_place_16(thread / 32, thread % 32, i / 2, i % 2);
-      EXPECT_LT(a.column, kColumns);
-      EXPECT_TRUE(wide.emplace(a.row, a.column).second);
-      EXPECT_TRUE(narrow.emplace(b.row, b.column).second);
-    }
-  }
-  EXPECT_EQ(wide.size(), 64U * kColumns);
-  EXPECT_EQ(narrow.size(), 64U * kColumns);
-}
-
 }  // namespace
 }  // namespace pyptx::layout

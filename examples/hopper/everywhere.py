@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a kernel from NumPy, from PyTorch and from jax.jit, and compares each with a reference.
+
+On a machine with an NVIDIA GPU the frameworks run it there, else on the emulator. The examples
+whose inputs and output are plain matrices share this; none of it is needed to use a kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pyptx.kernel import Kernel
+
+Arrays = Sequence[np.ndarray]
+
+
+def run_numpy(k: Kernel, inputs: Arrays) -> tuple[str, np.ndarray]:
+    """On the emulator, without any framework."""
+    return "numpy, emulator", k(*inputs)
+
+
+def run_torch(k: Kernel, inputs: Arrays) -> tuple[str, np.ndarray]:
+    """From PyTorch: on the GPU where there is one, else on the emulator."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    y = k(*(torch.from_numpy(x).to(device) for x in inputs))
+    where = torch.cuda.get_device_name() if device == "cuda" else "emulator"
+    return f"torch, {where}", y.cpu().numpy()
+
+
+def run_jax(k: Kernel, inputs: Arrays) -> tuple[str, np.ndarray]:
+    """From jax.jit: on JAX's default device."""
+    import jax
+
+    y = jax.jit(lambda *xs: k(*xs))(*inputs)
+    device = next(iter(y.devices()))
+    where = device.device_kind if device.platform == "gpu" else "emulator"
+    return f"jax.jit, {where}", np.asarray(y)
+
+
+def run_and_check(
+    name: str,
+    k: Kernel,
+    inputs: Arrays,
+    reference: Callable[..., np.ndarray],
+    *,
+    tolerance: float = 1e-5,
+) -> None:
+    """Run every way that is installed here; print the errors, leave where one is too large."""
+    expected = reference(*(x.astype(np.float64) for x in inputs))
+    scale = max(float(np.abs(expected).max()), 1e-30)
+    for run in (run_numpy, run_torch, run_jax):
+        try:
+            where, y = run(k, inputs)
+        except ModuleNotFoundError as missing:
+            print(f"{run.__name__}: skipped, {missing.name} is not installed")
+            continue
+        error = float(np.abs(y - expected).max()) / scale
+        print(f"{name} {expected.shape} ({where}): largest error against float64 {error:.2e}")
+        if not error < tolerance:
+            raise SystemExit("the result is wrong")
+
+
+def arguments(doc: str | None) -> argparse.Namespace:
+    """Read the command line: --rows, --columns, --ptx."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--columns", type=int, default=1024)
+    parser.add_argument("--ptx", action="store_true", help="print the PTX first")
+    return parser.parse_args()

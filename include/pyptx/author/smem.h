@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shared memory, with the names and meanings of Python's pyptx.smem. See pyptx/build/shared.h.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+#include <string_view>
+
+#include "pyptx/author/reg.h"
+#include "pyptx/build/mbarrier.h"
+#include "pyptx/build/shared.h"
+
+namespace pyptx {
+
+using build::Index;
+using build::MbarrierRef;
+using build::SharedOptions;
+using layout::Swizzle;
+
+/// An allocation, or a part of one.
+class Shared : public build::SharedView {
+ public:
+  Shared() = default;
+  Shared(build::SharedView view) : build::SharedView(std::move(view)) {}  // NOLINT(*-explicit-*)
+
+  /// That stage: fewer indices than dimensions.
+  Shared at(std::initializer_list<Index> indices,
+            std::source_location where = std::source_location::current()) const;
+  Shared operator[](const Index& index) const { return at({index}); }
+  /// The element with one index per dimension, the swizzle applied.
+  Reg load(std::initializer_list<Index> indices,
+           std::source_location where = std::source_location::current()) const;
+  void store(std::initializer_list<Index> indices, const author::Right& value) const;
+  /// The shared address in a 32-bit register.
+  Reg address(std::source_location where = std::source_location::current()) const;
+};
+
+/// mbarriers one after the other.
+class Mbarriers : public build::MbarrierArray {
+ public:
+  Mbarriers() = default;
+  Mbarriers(build::MbarrierArray array)  // NOLINT(*-explicit-*)
+      : build::MbarrierArray(std::move(array)) {}
+  MbarrierRef operator[](const Index& index) const;
+};
+
+namespace smem {
+
+Shared alloc(isa::Type type, std::initializer_list<std::uint64_t> shape, SharedOptions options = {},
+             std::source_location where = std::source_location::current());
+/// A tile for wgmma with the widest swizzle its contiguous dimension fills.
+Shared wgmma_tile(isa::Type type, std::initializer_list<std::uint64_t> shape,
+                  layout::Major major = layout::Major::K, SharedOptions options = {},
+                  std::source_location where = std::source_location::current());
+Mbarriers mbarrier(std::uint64_t count, std::string_view name = {},
+                   std::source_location where = std::source_location::current());
+/// The address of the dynamic array, or of the block called `name`.
+Reg base(std::string_view name = {}, std::source_location where = std::source_location::current());
+
+}  // namespace smem
+}  // namespace pyptx

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named groups of instructions.
+
+A function that emits instructions needs no decorator. With `@intrinsic` its name shows: as a pair
+of comments around what it emitted, and as a note of an error that was raised in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, overload
+
+from pyptx import ptx
+from pyptx._errors import Error
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def intrinsic(fn: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def intrinsic(
+    fn: None = None, *, name: str | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def intrinsic(
+    fn: Callable[P, R] | None = None, *, name: str | None = None
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Name the instructions that a function emits, as a decorator with or without arguments.
+
+    `name` is what text and errors call it; the function's own name by default.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        shown = function.__name__ if name is None else name
+
+        @functools.wraps(function)
+        def expand(*args: P.args, **kwargs: P.kwargs) -> R:
+            ptx.comment(f"begin {shown}")
+            try:
+                result = function(*args, **kwargs)
+            except Error as error:
+                caller = sys._getframe(1)
+                place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+                error.add_note(f"in expansion of {shown}, called at {place}")
+                raise
+            ptx.comment(f"end {shown}")
+            return result
+
+        return expand
+
+    return decorate if fn is None else decorate(fn)

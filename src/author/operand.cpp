@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/author/operand.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/author/call.h"
+#include "pyptx/build/names.h"
+
+namespace pyptx {
+namespace author {
+namespace {
+
+ir::Operand resolved(build::Tracer& tracer, const Operand& operand, std::uint16_t index = 0) {
+  return operand.name.empty() ? operand.operand : build::named(tracer, operand.name, index);
+}
+
+std::vector<ir::Operand> resolved(build::Tracer& tracer, std::span<const Element> elements) {
+  std::vector<ir::Operand> operands;
+  for (const Element& element : elements) operands.push_back(resolved(tracer, element));
+  return operands;
+}
+
+bool takes_label(const isa::Spelling& spelling, std::size_t index) {
+  const auto& operands = spelling.candidates.front().operands;
+  return index < operands.size() && isa::has(operands[index].accept, isa::Accept::Label);
+}
+
+}  // namespace
+
+ir::Operand vector(std::span<const Element> elements) {
+  return tracer().vector(resolved(tracer(), elements));
+}
+
+ir::Operand vector(std::span<const build::Reg> regs) {
+  return tracer().vector(std::vector<ir::Operand>(regs.begin(), regs.end()));
+}
+
+ir::Operand place(const build::SharedPlace& shared) { return build::memory_at(tracer(), shared); }
+
+Spelling spell(isa::Opcode opcode, std::initializer_list<isa::Modifier> modifiers) {
+  std::vector<std::string_view> words;
+  for (const isa::Modifier modifier : modifiers) words.push_back(isa::text(modifier));
+  return isa::spell(isa::text(opcode), words);
+}
+
+void emit(const Spelling& spelling, const Guard& guard, std::initializer_list<Operand> operands,
+          const std::source_location& where) {
+  build::Tracer& tracer = at(where);
+  if (!spelling) return tracer.report(spelling.error());
+  std::array<ir::Operand, 16> all;
+  std::uint16_t count = 0;
+  for (const Operand& operand : operands) {
+    const bool is_label = !operand.name.empty() && takes_label(**spelling, count);
+    all.at(count) = is_label ? ir::Operand::label(tracer.named_label(operand.name))
+                             : resolved(tracer, operand, count);
+    ++count;
+  }
+  tracer.emit(*spelling, std::span<const ir::Operand>(all.data(), count), guard);
+}
+
+Reg register_of(const Operand& operand) {
+  if (!operand.name.empty() || operand.operand.kind != ir::OperandKind::Register) return {};
+  build::Tracer& current = tracer();
+  const auto id = operand.operand.register_id();
+  if (static_cast<std::size_t>(id) >= current.function().registers.size()) return {};
+  return build::Reg{id, current.type_of(id), current.tag()};
+}
+
+}  // namespace author
+
+namespace ptx {
+
+Address addr(const build::Reg& base, std::int64_t offset) {
+  return {author::tracer().address(base, offset)};
+}
+
+Address addr(std::string_view variable, std::int64_t offset) {
+  build::Tracer& tracer = author::tracer();
+  return {tracer.address(tracer.symbol(variable), offset)};
+}
+
+Address addr(const build::SharedPlace& shared, std::int64_t offset) {
+  return {author::place(shared.plus(offset))};
+}
+
+Address addr(const build::Reg& map, std::initializer_list<author::Element> coordinates) {
+  build::Tracer& tracer = author::tracer();
+  return {tracer.tensor_address(
+      map, author::resolved(tracer, {coordinates.begin(), coordinates.size()}))};
+}
+
+Pair pipe(const author::Element& first, const author::Element& second) {
+  build::Tracer& tracer = author::tracer();
+  return {tracer.pipe(author::resolved(tracer, first), author::resolved(tracer, second))};
+}
+
+Parenthesized list(std::initializer_list<author::Element> elements) {
+  build::Tracer& tracer = author::tracer();
+  return {tracer.parenthesized(author::resolved(tracer, {elements.begin(), elements.size()}))};
+}
+
+}  // namespace ptx
+}  // namespace pyptx

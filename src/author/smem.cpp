@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/author/smem.h"
+
+#include <span>
+
+#include "pyptx/build/memory.h"
+
+namespace pyptx {
+namespace {
+
+std::span<const Index> all(const std::initializer_list<Index>& indices) {
+  return {indices.begin(), indices.size()};
+}
+
+}  // namespace
+
+Shared Shared::at(std::initializer_list<Index> indices, std::source_location where) const {
+  return build::slice(author::at(where), *this, all(indices));
+}
+
+Reg Shared::load(std::initializer_list<Index> indices, std::source_location where) const {
+  return build::load_element(author::at(where), *this, all(indices));
+}
+
+void Shared::store(std::initializer_list<Index> indices, const author::Right& value) const {
+  build::store_element(author::at(value.where), *this, all(indices),
+                       build::as_operand(value.value));
+}
+
+Reg Shared::address(std::source_location where) const {
+  return build::address_of(author::at(where), place);
+}
+
+MbarrierRef Mbarriers::operator[](const Index& index) const {
+  return build::mbarrier::at(author::tracer(), *this, index);
+}
+
+namespace smem {
+
+Shared alloc(isa::Type type, std::initializer_list<std::uint64_t> shape, SharedOptions options,
+             std::source_location where) {
+  return build::allocate(author::at(where), type, {shape.begin(), shape.size()}, options);
+}
+
+Shared wgmma_tile(isa::Type type, std::initializer_list<std::uint64_t> shape, layout::Major major,
+                  SharedOptions options, std::source_location where) {
+  return build::allocate_tile(author::at(where), type, {shape.begin(), shape.size()}, major,
+                              options);
+}
+
+Mbarriers mbarrier(std::uint64_t count, std::string_view name, std::source_location where) {
+  return build::mbarrier::allocate(author::at(where), count, name);
+}
+
+Reg base(std::string_view name, std::source_location where) {
+  return build::shared_base(author::at(where), name);
+}
+
+}  // namespace smem
+}  // namespace pyptx

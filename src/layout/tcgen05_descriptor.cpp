@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bits of tcgen05's descriptors. PTX ISA, "Shared memory descriptor", "Zero-Column Mask
+// Descriptor", "Data Path Layout Organization". The instruction descriptor is in
+// tcgen05_instruction.cpp.
+#include "pyptx/layout/tcgen05_descriptor.h"
+
+#include "pyptx/support/concat.h"
+
+namespace pyptx::layout {
+namespace {
+
+using support::concat;
+
+constexpr std::uint32_t kFieldLimit = 0x3FFFU << 4;
+constexpr std::uint64_t kConstant = std::uint64_t{1} << 46;  // bits 46 to 48: 0b001
+
+std::uint64_t field(std::uint32_t bytes) { return (bytes & 0x3FFFFU) >> 4; }
+
+bool is_encodable(std::uint32_t bytes) { return bytes % 16 == 0 && bytes <= kFieldLimit; }
+
+}  // namespace
+
+std::uint64_t Tcgen05MatrixDescriptor::encode() const {
+  return field(start) | field(leading_bytes) << 16 | field(stride_bytes) << 32 | kConstant |
+         std::uint64_t{base_offset & 7U} << 49 | std::uint64_t{leading_is_address ? 1U : 0U} << 52 |
+         static_cast<std::uint64_t>(swizzle) << 61;
+}
+
+Tcgen05MatrixDescriptor Tcgen05MatrixDescriptor::decode(std::uint64_t bits) {
+  const auto bytes = [bits](unsigned shift) {
+    return static_cast<std::uint32_t>((bits >> shift) & 0x3FFFU) << 4;
+  };
+  return {bytes(0),
+          bytes(16),
+          bytes(32),
+          static_cast<std::uint8_t>((bits >> 49) & 7U),
+          ((bits >> 52) & 1U) != 0,
+          static_cast<Tcgen05Swizzle>(bits >> 61)};
+}
+
+std::optional<std::string> Tcgen05MatrixDescriptor::problem() const {
+  if (!is_encodable(start)) {
+    return concat("the matrix begins at byte ", start, ", a descriptor reaches multiples of 16 to ",
+                  kFieldLimit);
+  }
+  if (!is_encodable(leading_bytes) || !is_encodable(stride_bytes)) {
+    const std::uint32_t wrong = is_encodable(leading_bytes) ? stride_bytes : leading_bytes;
+    return concat("the ", is_encodable(leading_bytes) ? "stride" : "leading", " offset is ", wrong,
+                  " bytes, a descriptor reaches multiples of 16 to ", kFieldLimit);
+  }
+  if (base_offset > 7) return concat("the base offset is ", int{base_offset}, ", the limit is 7");
+  const auto mode = static_cast<std::uint32_t>(swizzle);
+  if (mode > 6 || mode == 3 || mode == 5) return concat("there is no swizzle mode ", mode);
+  if (leading_is_address && (swizzle != Tcgen05Swizzle::B128 || base_offset != 0)) {
+    return "an absolute leading address goes with the 128 B swizzle and a base offset of 0 only";
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ZeroColumnMask::encode() const {
+  std::uint64_t bits = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    bits |= std::uint64_t{start_count[i]} << (8 * i);
+    bits |= std::uint64_t{first_span[i] ? 1U : 0U} << (32 + i);
+  }
+  return bits | std::uint64_t{is_used ? 1U : 0U} << 39 |
+         std::uint64_t{(skip_columns - 1) & 0xFFU} << 40 |
+         std::uint64_t{(zero_columns - 1) & 0xFFU} << 48 | std::uint64_t{column_shift & 63U} << 56;
+}
+
+std::optional<std::string> ZeroColumnMask::problem() const {
+  for (const std::uint32_t span : {skip_columns, zero_columns}) {
+    if (span < 1 || span > 256)
+      return concat("a span has ", span, " columns, the limits are 1 and 256");
+  }
+  if (column_shift > 32)
+    return concat("the column shift is ", int{column_shift}, ", the limit is 32");
+  return std::nullopt;
+}
+
+TmemPlace accumulator_place(const AccumulatorLayout& layout, std::uint32_t row,
+                            std::uint32_t column) {
+  const auto folded = [&](std::uint32_t rows, std::uint32_t parts) -> TmemPlace {
+    const std::uint32_t width = layout.n / parts;  // a part of the columns to each run of lanes
+    return {0, row % rows + rows * (column / width), column % width};
+  };
+  if (layout.cta_group == 2) {
+    const std::uint32_t rows = layout.m / 2;  // of each CTA
+    if (layout.m == 256) return {row / rows, row % rows, column};
+    const std::uint32_t local = row % rows;
+    if (layout.is_sparse) return {row / rows, local / 16 * 32 + local % 16, column};
+    const std::uint32_t width = layout.n / 2;
+    return {row / rows, local + rows * (column / width), column % width};
+  }
+  if (layout.m == 32) return folded(32, 4);
+  if (layout.m == 64 && layout.is_ws) return folded(64, 2);
+  if (layout.m == 64) return {0, row / 16 * 32 + row % 16, column};
+  return {0, row, column};
+}
+
+}  // namespace pyptx::layout

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx, smem
+from pyptx.types import bf16
+
+
+@kernel
+def gemm():
+    tile = smem.alloc(bf16, (64, 64), swizzle="128B")
+    ptx.wgmma.make_descriptor(tile, leading_byte_offset=16, stride_byte_offset=1 << 19, swizzle=1)
+    ptx.ret()
+
+
+gemm.ptx()

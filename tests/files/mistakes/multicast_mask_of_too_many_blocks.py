@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import Tile, kernel, ptx, smem
+from pyptx.types import bf16
+
+
+@kernel(in_specs=(Tile(256, 256, bf16),), out_specs=(Tile(256, 256, bf16),), cluster=(2, 1, 1))
+def load(A, C):
+    tile = smem.alloc(bf16, (64, 64), swizzle="128B")
+    full = smem.mbarrier(1)
+    ptx.cp.async_.bulk.tensor_2d(
+        dst=tile, src=A.tma_desc(), coord=(0, 0), mbar=full[0], multicast_mask=0x10001
+    )
+    ptx.ret()
+
+
+load.ptx()

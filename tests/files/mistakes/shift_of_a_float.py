@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx, reg
+from pyptx.types import f32
+
+
+@kernel
+def halve():
+    value = reg.scalar(f32, init=2.0)
+    value >> 1
+    ptx.ret()
+
+
+halve.ptx()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples in C++ print what their Python versions print, byte for byte."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "build/release/examples/cpp"
+
+
+@pytest.fixture(autouse=True)
+def _without_lines(monkeypatch):
+    """Source lines differ by nature: two files in two languages."""
+    monkeypatch.setenv("PYPTX_LINEINFO", "0")
+
+
+def example(name):
+    """The Python example; several folders have one of that name."""
+    path = ROOT / "examples" / "hopper" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"hopper_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def printed(name, *words):
+    program = FOLDER / name
+    if not program.exists():
+        pytest.skip("needs build/release with the C++ examples (make build)")
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("columns", [32, 96, 1024])
+def test_rms_norm(columns):
+    text = example("rms_norm").build_rms_norm(64, columns).ptx()
+    assert printed("rms_norm", columns) == text
+
+
+@pytest.mark.parametrize("tma", ["value", "pointer"])
+@pytest.mark.parametrize("size", [(256, 256, 256), (100, 72, 40), (130, 129, 200), (1, 1, 8)])
+def test_gemm(size, tma):
+    m, n, k = size
+    text = example("gemm").build_gemm(tma=tma).ptx(M=m, N=n, K=k)
+    assert printed("gemm", *size, tma) == text
+
+
+def test_what_cannot_be_traced_is_an_error_on_its_line():
+    """A gemm whose rows are longer than an instruction's literal: no text, one diagnostic."""
+    program = FOLDER / "gemm"
+    if not program.exists():
+        pytest.skip("needs build/release with the C++ examples (make build)")
+    words = [program, "128", str(1 << 40), "64"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[PTX" in done.stderr
+    assert "gemm.cpp:" in done.stderr

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command line: ``python -m apidocs --out docs/api`` or ``--check docs/api``, in the root."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from apidocs.pages import Folders, render_pages, stale
+
+
+def main() -> int:
+    """Write the pages, or say which of them are out of date."""
+    parser = argparse.ArgumentParser(prog="apidocs", description=__doc__)
+    parser.add_argument("--package", type=Path, default=Path("python"), help="holds pyptx/")
+    parser.add_argument("--table", type=Path, default=Path("isa"), help="the isa folder")
+    parser.add_argument("--reference", type=Path, default=Path("docs/isa"), help="linked pages")
+    parser.add_argument("--out", type=Path, help="folder for the pages")
+    parser.add_argument("--check", type=Path, help="fail when pages there are out of date")
+    options = parser.parse_args()
+    folders = Folders(options.package, options.table, options.reference)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name in stale(folders, options.out):
+            (options.out / name).unlink(missing_ok=True)
+        for name, text in render_pages(folders).items():
+            (options.out / name).write_text(text, encoding="utf-8")
+    if options.check and (old := stale(folders, options.check)):
+        print(f"apidocs: out of date: {', '.join(old)}; run make api-pages", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
