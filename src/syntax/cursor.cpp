@@ -40,10 +40,15 @@ std::optional<std::string_view> Cursor::take_string() {
   return quoted_text.substr(1, quoted_text.size() < 2 ? 0 : quoted_text.size() - 2);
 }
 
-bool Cursor::fail(diag::Diagnostic diagnostic, TokenRange range) {
-  if (gave_up_) return false;
+void Cursor::report(diag::Diagnostic diagnostic, TokenRange range) {
+  if (diagnostics_.size() >= max_diagnostics_) return;
   diagnostic.loc = loc(range);
   diagnostics_.push_back(std::move(diagnostic));
+}
+
+bool Cursor::fail(diag::Diagnostic diagnostic, TokenRange range) {
+  if (gave_up_) return false;
+  report(std::move(diagnostic), range);
   if (diagnostics_.size() >= max_diagnostics_) {
     gave_up_ = true;
     at_ = last_;

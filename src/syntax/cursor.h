@@ -76,7 +76,10 @@ class Cursor {
   std::optional<std::string_view> take_string();
   /// Reports ExpectedToken here; always false.
   bool fail_expected(std::string what);
-  /// Reports a diagnostic about one token or a range of tokens; always false.
+  /// Reports a diagnostic about a range of tokens that have been read and stay what they are. It
+  /// does not give up: nobody would own what is left of the text.
+  void report(diag::Diagnostic diagnostic, TokenRange range);
+  /// Reports a diagnostic about tokens that cannot be read, one or a range; always false.
   bool fail(diag::Diagnostic diagnostic, TokenRange range);
   bool fail(diag::Diagnostic diagnostic) {
     return fail(std::move(diagnostic), TokenRange{at_, at_ + 1});

@@ -34,11 +34,13 @@ struct ParseContext {
   std::uint32_t intern_index(std::string_view text) {
     return static_cast<std::uint32_t>(intern(text));
   }
+  /// Reports a second declaration; always false.
   bool duplicate(support::Symbol name, TokenRange range, diag::TextRange earlier) {
-    return cursor.fail(
+    cursor.report(
         diag::Diagnostic(diag::Kind::DuplicateName, {std::string(module.text(name))})
             .label(module.locations.text(earlier.begin, earlier.end), "first declared here"),
         range);
+    return false;
   }
   /// A variable or parameter; what declares a run is told by Variable::run.
   std::optional<diag::TextRange> declare(const ir::Variable& variable, Name::Kind kind,

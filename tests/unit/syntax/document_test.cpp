@@ -190,6 +190,21 @@ class Editor {
   unsigned names_ = 0;
 };
 
+TEST(Document, TheLastDiagnosticLosesNothing) {
+  // The limit is reached by a name declared twice, in the module or in a function: what follows is
+  // not read, and comes back all the same.
+  const std::string head = ".version 9.4\n.target sm_90\n.address_size 64\n.global .u32 a<3>;\n";
+  for (const std::string_view twice :
+       {".global .u32 a<3>, b; rest", ".entry k() { .reg .u32 r; .reg .u32 r; ret; }\nrest",
+        ".entry k() { L: L: ret; }\nrest", ".entry k(.param .u32 p, .param .u32 p) { ret; }\nrest",
+        ".entry k() { .local .u32 v; .local .u32 v; ret; }\nrest", ".entry a0() { ret; }\nrest"}) {
+    for (std::size_t errors = 0; errors <= 2 * ParseOptions{}.max_diagnostics; ++errors) {
+      const std::string text = head + std::string(errors, ';') + std::string(twice);
+      EXPECT_EQ(print(Document::read(text)), text) << errors << " errors before " << twice;
+    }
+  }
+}
+
 TEST(Document, RandomEditsChangeNothingElse) {
   unsigned seed = 0;
   for (const std::string& text : texts()) {
