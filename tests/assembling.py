@@ -10,6 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from pyptx import _toolchain
+
+needs_assembler = pytest.mark.skipif(
+    _toolchain.missing_assembler() is not None, reason="no PTX assembler is installed"
+)
+
 
 def find_ptxas() -> str | None:
     """ptxas of the nvidia wheels, else on the path."""

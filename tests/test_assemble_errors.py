@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyptx import Tile, _core, _toolchain, kernel, ptx
+from assembling import needs_assembler
+from pyptx import Tile, _core, kernel, ptx
 from pyptx._errors import AssembleError, EmulatorError
 from pyptx.types import f32
 
@@ -24,11 +25,6 @@ def broken(X, Y):
 def line_of(text: str) -> int:
     lines, first = inspect.getsourcelines(broken.signature.fn)
     return first + next(i for i, line in enumerate(lines) if text in line)
-
-
-needs_assembler = pytest.mark.skipif(
-    _toolchain.missing_assembler() is not None, reason="no PTX assembler"
-)
 
 
 @needs_assembler

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pyptx import _core, _toolchain
+from assembling import needs_assembler
+from pyptx import _core
 from test_runtime import ADD
 
 PROCESSES = 8
@@ -48,7 +49,7 @@ for _ in range(rounds):
 """
 
 
-@pytest.mark.skipif(_toolchain.missing_assembler() is not None, reason="no PTX assembler")
+@needs_assembler
 def test_damage_is_never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "cache"
     monkeypatch.setenv("PYPTX_CACHE_DIR", str(folder))

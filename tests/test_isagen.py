@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+from isagen.committed import stale, write  # noqa: E402
 from isagen.count import parse_count  # noqa: E402
 from isagen.directives import load_directives  # noqa: E402
 from isagen.layout import order_groups  # noqa: E402
@@ -29,7 +30,7 @@ from isagen.notation import (  # noqa: E402
 )
 from isagen.operand_rows import packed  # noqa: E402
 from isagen.operand_text import OperandText, parse_operand, parse_types  # noqa: E402
-from isagen.reference import pages, stale, write_pages  # noqa: E402
+from isagen.reference import pages  # noqa: E402
 from isagen.resolve import count_of, derived_type, is_there, types_of  # noqa: E402
 from isagen.rows import load_instructions, narrow_rule  # noqa: E402
 from isagen.syntax_line import parse_syntax  # noqa: E402
@@ -318,19 +319,19 @@ def test_positional_slots(table: Table) -> None:
 
 def test_reference_pages_are_fresh(table: Table) -> None:
     """`python -m isagen --table isa --docs docs/isa` was run after the last change of the table."""
-    assert stale(table, ROOT / "docs/isa") == []
+    assert stale(ROOT / "docs/isa", pages(table), "*.md") == []
 
 
 def test_stale_pages_are_noticed(table: Table, tmp_path: Path) -> None:
     """A page that is missing, changed or left over; writing mends all three."""
-    write_pages(table, tmp_path)
-    assert stale(table, tmp_path) == []
+    write(tmp_path, pages(table), "*.md")
+    assert stale(tmp_path, pages(table), "*.md") == []
     (tmp_path / "README.md").write_text("old", encoding="utf-8")
     (tmp_path / "control_flow.md").unlink()
     (tmp_path / "gone.md").write_text("", encoding="utf-8")
-    assert stale(table, tmp_path) == ["README.md", "control_flow.md", "gone.md"]
-    write_pages(table, tmp_path)
-    assert stale(table, tmp_path) == []
+    assert stale(tmp_path, pages(table), "*.md") == ["README.md", "control_flow.md", "gone.md"]
+    write(tmp_path, pages(table), "*.md")
+    assert stale(tmp_path, pages(table), "*.md") == []
 
 
 def test_a_page_tells_everything(table: Table) -> None:

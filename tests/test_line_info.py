@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
+from assembling import needs_assembler
 from pyptx import _toolchain, kernel, ptx, reg
 from pyptx._report import occupancy
 from pyptx.types import f32, u32
 
 HERE = __file__
-needs_assembler = pytest.mark.skipif(
-    _toolchain.missing_assembler() is not None, reason="no PTX assembler is installed"
-)
 needs_disassembler = pytest.mark.skipif(
     _toolchain.find_tool("nvdisasm") is None, reason="nvdisasm is not installed"
 )

@@ -17,18 +17,10 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from certify import golden  # noqa: E402
 from certify.compare import Difference, load_ledger  # noqa: E402
-from certify.verdict import Verdict, find_verdict  # noqa: E402
+from certify.verdict import Verdict  # noqa: E402
 
 GOLDEN = Path(__file__).with_name("golden")
 IS_FULL = os.environ.get("PYPTX_GOLDEN") == "1"
-
-
-@pytest.fixture(scope="module")
-def verdict() -> Verdict:
-    program = find_verdict(ROOT)
-    if program is None:
-        pytest.skip("needs the verdict program")
-    return Verdict(program)
 
 
 def differences(verdict: Verdict, judged: golden.Judged) -> list[str]:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from certify.batch import FrameRefused, Machine  # noqa: E402
 from certify.ptxas import OracleError, Ptxas, find_ptxas  # noqa: E402
 from certify.suites import OLDEST, USUAL  # noqa: E402
-from certify.verdict import Verdict, find_verdict  # noqa: E402
+from certify.verdict import Verdict  # noqa: E402
 from isagen.model import load  # noqa: E402
 
 
@@ -29,14 +29,6 @@ def ptxas() -> Ptxas:
     if program is None:
         pytest.skip("needs the ptxas wheel")
     return Ptxas(program)
-
-
-@pytest.fixture(scope="module")
-def verdict() -> Verdict:
-    program = find_verdict(ROOT)
-    if program is None:
-        pytest.skip("needs the verdict program")
-    return Verdict(program)
 
 
 def test_the_runner_goes_on_after_fatal_lines(ptxas: Ptxas) -> None:

@@ -7,7 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from apidocs.pages import Folders, render_pages, stale
+from apidocs.pages import Folders, render_pages
+from isagen import committed
 
 
 def main() -> int:
@@ -20,13 +21,10 @@ def main() -> int:
     parser.add_argument("--check", type=Path, help="fail when pages there are out of date")
     options = parser.parse_args()
     folders = Folders(options.package, options.table, options.reference)
+    pages = render_pages(folders)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name in stale(folders, options.out):
-            (options.out / name).unlink(missing_ok=True)
-        for name, text in render_pages(folders).items():
-            (options.out / name).write_text(text, encoding="utf-8")
-    if options.check and (old := stale(folders, options.check)):
+        committed.write(options.out, pages, "*.md")
+    if options.check and (old := committed.stale(options.check, pages, "*.md")):
         print(f"apidocs: out of date: {', '.join(old)}; run make api-pages", file=sys.stderr)
         return 1
     return 0

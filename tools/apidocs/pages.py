@@ -47,13 +47,6 @@ def render_pages(folders: Folders) -> dict[str, str]:
     return pages
 
 
-def stale(folders: Folders, out: Path) -> list[str]:
-    """Return the names of pages that are missing, out of date or left over."""
-    wanted = render_pages(folders)
-    there = {path.name: path.read_text(encoding="utf-8") for path in out.glob("*.md")}
-    return sorted(name for name in wanted.keys() | there if wanted.get(name) != there.get(name))
-
-
 def _module(name: str) -> str:
     return name if name == "pyptx" else f"pyptx.{name}"
 

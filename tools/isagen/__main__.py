@@ -8,9 +8,10 @@ import json
 import sys
 from pathlib import Path
 
-from .inst_stubs import stale_stubs, write_stubs
+from . import committed
+from .inst_stubs import inst_stubs
 from .model import load
-from .reference import stale, write_pages
+from .reference import pages
 from .table import Table, TableError
 from .writer import outputs
 
@@ -40,16 +41,18 @@ def main() -> int:
         if arguments.out:
             write(table, arguments.out)
         if arguments.docs:
-            write_pages(table, arguments.docs)
+            committed.write(arguments.docs, pages(table), "*.md")
         if arguments.stubs:
-            write_stubs(table, arguments.stubs)
+            committed.write(arguments.stubs, inst_stubs(table), "*.pyi")
     except TableError as error:
         print(f"isagen: {error}", file=sys.stderr)
         return 1
-    if arguments.check_docs and (old := stale(table, arguments.check_docs)):
+    if (folder := arguments.check_docs) and (old := committed.stale(folder, pages(table), "*.md")):
         print(f"isagen: out of date: {', '.join(old)}; write them with --docs", file=sys.stderr)
         return 1
-    if arguments.check_stubs and (old := stale_stubs(table, arguments.check_stubs)):
+    if (folder := arguments.check_stubs) and (
+        old := committed.stale(folder, inst_stubs(table), "*.pyi")
+    ):
         print(f"isagen: out of date: {', '.join(old)}; write them with --stubs", file=sys.stderr)
         return 1
     if arguments.examples:

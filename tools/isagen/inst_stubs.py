@@ -11,7 +11,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections import deque
-from pathlib import Path
 
 from .automaton import Automaton
 from .call_signature import Signature, signatures, without_covered
@@ -136,26 +135,3 @@ def _calls(ends: tuple[Signature, ...]) -> list[str]:
         operands = f"self, {operands}, /" if operands else "self"
         lines.append(f"    def __call__({operands}, *, pred: Guard = None) -> {end.returns}: ...")
     return lines
-
-
-def stale_stubs(table: Table, folder: Path) -> list[str]:
-    """Return the stubs of `folder` that are missing, out of date or left over."""
-    wanted = inst_stubs(table)
-    found = {path.name for path in folder.glob("*.pyi")}
-    changed = {
-        name
-        for name, text in wanted.items()
-        if name not in found or (folder / name).read_text(encoding="utf-8") != text
-    }
-    return sorted(changed | (found - set(wanted)))
-
-
-def write_stubs(table: Table, folder: Path) -> None:
-    """Write every stub and delete those of files that are gone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = inst_stubs(table)
-    for path in folder.glob("*.pyi"):
-        if path.name not in wanted:
-            path.unlink()
-    for name, text in wanted.items():
-        (folder / name).write_text(text, encoding="utf-8")

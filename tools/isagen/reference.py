@@ -8,7 +8,6 @@ out of date.
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 
 from .count import Step
 from .notation import NEWEST, NOTHING, Needs, Rule, Term
@@ -35,29 +34,6 @@ def pages(table: Table) -> dict[str, str]:
     for file, forms in groupby(table.forms, key=lambda form: form.file):
         result[_page_name(file)] = _page(file, list(forms))
     return result
-
-
-def stale(table: Table, folder: Path) -> list[str]:
-    """Return the pages of `folder` that are missing, out of date or left over."""
-    wanted = pages(table)
-    found = {path.name for path in folder.glob("*.md")}
-    changed = {
-        name
-        for name, text in wanted.items()
-        if name not in found or (folder / name).read_text(encoding="utf-8") != text
-    }
-    return sorted(changed | (found - set(wanted)))
-
-
-def write_pages(table: Table, folder: Path) -> None:
-    """Write every page and delete those of files that are gone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in stale(table, folder):
-        text = pages(table).get(name)
-        if text is None:
-            (folder / name).unlink()
-        else:
-            (folder / name).write_text(text, encoding="utf-8")
 
 
 def _page_name(file: str) -> str:

@@ -11,10 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from isagen import committed
+
 from .extension import raw_stubs
 from .refine import RefineError, Types, refined
 
 _FOLDER = "_core"
+_STUBS = f"{_FOLDER}/**/*.pyi"
 
 
 def stubs() -> dict[str, str]:
@@ -35,17 +38,6 @@ def formatted(text: str) -> str:
     return done.stdout
 
 
-def stale(package: Path, wanted: dict[str, str]) -> list[str]:
-    """Return the stubs that are missing, out of date or left over."""
-    found = {str(path.relative_to(package)) for path in (package / _FOLDER).rglob("*.pyi")}
-    changed = {
-        path
-        for path, text in wanted.items()
-        if path not in found or (package / path).read_text(encoding="utf-8") != text
-    }
-    return sorted(changed | (found - set(wanted)))
-
-
 def main() -> int:
     """Write the stubs, or say which are out of date."""
     parser = argparse.ArgumentParser(prog="stubs", description=__doc__)
@@ -58,14 +50,8 @@ def main() -> int:
         print(f"stubs: {error}", file=sys.stderr)
         return 1
     if arguments.out:
-        for path in stale(arguments.out, wanted):
-            target = arguments.out / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if path in wanted:
-                target.write_text(wanted[path], encoding="utf-8")
-            else:
-                target.unlink()
-    if arguments.check and (old := stale(arguments.check, wanted)):
+        committed.write(arguments.out, wanted, _STUBS)
+    if arguments.check and (old := committed.stale(arguments.check, wanted, _STUBS)):
         print(f"stubs: out of date: {', '.join(old)}; write them with make stubs", file=sys.stderr)
         return 1
     return 0
