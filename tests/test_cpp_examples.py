@@ -14,9 +14,10 @@ FOLDER = ROOT / "build/release/examples/cpp"
 
 
 @pytest.fixture(autouse=True)
-def _without_lines(monkeypatch):
-    """Source lines differ by nature: two files in two languages."""
+def _as_the_programs_are(monkeypatch):
+    """Source lines differ by nature, two files in two languages; a script finds its folder."""
     monkeypatch.setenv("PYPTX_LINEINFO", "0")
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "hopper"))
 
 
 def example(name):
