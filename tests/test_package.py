@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 
+import pytest
+
 import pyptx
+from pyptx import _core
 
 PROMISED = [
     "kernel", "reg", "smem", "ptx", "Tile", "Layout", "differentiable_kernel", "detect_arch",
@@ -40,3 +45,16 @@ def test_importing_is_cheap_and_takes_no_framework_along() -> None:
     runs = [run() for _ in range(3)]
     assert [names for _, names in runs] == [[], [], []]
     assert min(seconds for seconds, _ in runs) < 0.1
+
+
+def test_the_extension_shows_only_its_own_symbols() -> None:
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("no nm: install binutils")
+    command = [nm, "-D", "--defined-only", "--format=posix", str(_core.__file__)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = {line.split(" ")[0].split("@")[0] for line in listed.splitlines()}
+    assert "PyInit__core" in names
+    foreign = [name for name in names if not re.match(r"PyInit__core$|Pyptx|pyptx_shim_", name)]
+    # Symbols of a C++ runtime here would replace those of the runtime that a framework uses.
+    assert not foreign
