@@ -5,11 +5,16 @@
 
 __global__ void dots(const int* a, const int* b, int* c) {
   const int i = threadIdx.x;
+#ifdef __CUDACC_DEBUG__  // -G: nvcc 13.4 stops at these intrinsics below sm_100
+  asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(c[i]) : "r"(a[i]), "r"(b[i]), "r"(c[i]));
+  asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(c[i + 1]) : "r"(a[i]), "r"(b[i]), "r"(c[i]));
+#else
   c[i] = __dp4a(a[i], b[i], c[i]);
   c[i + 1] =
       __dp4a(static_cast<unsigned>(a[i]), static_cast<unsigned>(b[i]), static_cast<unsigned>(c[i]));
   c[i + 2] = __dp2a_lo(make_short2(a[i], 2), make_char4(1, 2, 3, 4), c[i]);
   c[i + 3] = __dp2a_hi(make_ushort2(a[i], 2), make_uchar4(1, 2, 3, 4), static_cast<unsigned>(c[i]));
+#endif
 }
 
 __global__ void bytes(const unsigned* a, const unsigned* b, unsigned* c) {

@@ -45,13 +45,13 @@ class Product:
         return math.prod(len(words) for words in self.options)
 
     def instances(self, cap: int, mixed: int) -> Iterator[Instance]:
-        """All spellings, or `cap` random ones where there are more; `mixed` with a word added."""
+        """All spellings, or `cap / 10` random ones if there are more; `mixed` get a word more."""
         source = random.Random(f"product {self.form.where}")
         if self.size <= cap:
             for words in itertools.product(*self.options):
                 yield self.fitted(words)
         else:
-            for _ in range(cap):
+            for _ in range(cap // 10):
                 yield self.fitted(tuple(source.choice(words) for words in self.options))
         for _ in range(min(mixed, self.size * len(self.words))):
             plain = self.fitted(tuple(source.choice(words) for words in self.options))

@@ -2,10 +2,11 @@
 """ptxas as an oracle: many instructions per run, parse-only (`-arch=compute_XX`).
 
 One run reports every semantic error with its line. A `fatal` ends a run, so the runner goes on
-after that line; some lines crash the assembler, so a batch that crashes is halved. What ptxas
-expands from text of its own it checks last, and only up to the first error of the run: lines that
-were accepted next to refused ones are asked again until a run has no error. A sample of the
-verdicts is checked against runs of one line.
+after that line, and asks only a few times about one shape of operands that the grammar refuses;
+some lines crash the assembler, so a batch that crashes is halved. What ptxas expands from text of
+its own it checks last, and only up to the first error of the run: lines that were accepted next to
+refused ones are asked again until a run has no error. A sample of the verdicts is checked against
+runs of one line.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from . import batch
 from .batch import FrameRefused, Machine
 
 BATCH = 20_000
-SMALL = 64  # lines of a run that looks for errors one after the other
+SMALL = 64  # lines of a run that looks for errors one after the other; no run need be shorter
+ASKED = 4  # lines of one shape that the grammar refuses before the others count as such
 CRASH = "crash"
 # ptxas expands these from text of its own and checks the expansion once: each needs its own run.
 _ALONE = re.compile(r"(@!?%\w+ )?tensormap\.replace")
+# An error of the grammar among the operands, which does not depend on the modifiers before them.
+_GRAMMAR = re.compile(r"Parsing error near '[^\w.]+': syntax error")
 # Lines of <builtin> are those of an expansion.
 _ERROR = re.compile(r"(\S+), line (\d+); (error|fatal)\s*: (.*)")
 
@@ -35,6 +39,12 @@ _ERROR = re.compile(r"(\S+), line (\d+); (error|fatal)\s*: (.*)")
 def _opcode(line: str) -> str:
     """Return the first two words of an instruction, which name what ptxas expands."""
     return ".".join(re.sub(r"^@!?%\w+ ", "", line).split(" ")[0].split(".")[:2])
+
+
+def _shape(line: str) -> str:
+    """Return the opcode and the operands as the grammar sees them: modifiers and names dropped."""
+    operands = re.sub(r"^@!?%\w+ ", "", line).partition(" ")[2]
+    return _opcode(line) + re.sub(r"%\w+", "%", operands)
 
 
 def _halves(part: list[int]) -> list[list[int]]:
@@ -135,9 +145,26 @@ class Ptxas:
         verdicts = [""] * len(lines)
         pending = [list(range(len(lines)))]
         unsure: list[int] = []
+        reach = BATCH  # short where fatal lines lie close together: what is behind one is lost
+        ungrammatical: dict[str, list[str]] = {}
         while pending:
-            part = pending.pop()
+            whole = []
+            for i in pending.pop():
+                known = ungrammatical.get(_shape(lines[i]), [])
+                if len(known) < ASKED:
+                    whole.append(i)
+                else:
+                    verdicts[i] = known[0]
+            part, rest = whole[:reach], whole[reach:]
+            if rest:
+                pending.append(rest)
+            if not part:
+                continue
             run = self._run([lines[i] for i in part], machine)
+            reach = reach * 4 if run.fatal is None else max(SMALL, 2 * run.fatal)
+            if run.fatal is not None and _GRAMMAR.search(run.errors[run.fatal]):
+                fatal = ungrammatical.setdefault(_shape(lines[part[run.fatal]]), [])
+                fatal.append(run.errors[run.fatal])
             if run.stray and not run.errors:
                 if len(part) == 1:
                     verdicts[part[0]] = run.stray

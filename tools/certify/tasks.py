@@ -8,6 +8,7 @@ that many of both run side by side.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -47,6 +48,7 @@ class Task:
     suite: str
     forms: frozenset[str]
     machines: tuple[Machine, ...]
+    weight: int  # about how many lines: the long ones start first
 
 
 def tasks(suites: Iterable[str], selection: Selection) -> Iterator[Task]:
@@ -55,21 +57,26 @@ def tasks(suites: Iterable[str], selection: Selection) -> Iterator[Task]:
         machines = selection.machines or [Machine(t) for t in _TARGETS.get(suite, [])]
         each = [(machine,) for machine in machines] if suite in _TARGETS else [tuple(machines)]
         for group in _groups(suite, selection.forms):
+            places = frozenset(form.where for form in group)
+            weight = sum(_spellings(form) for form in group) * max(len(each[0]), 1)
             for chosen in each:
-                yield Task(suite, group, chosen)
+                yield Task(suite, places, chosen, weight)
 
 
-def _groups(suite: str, forms: list[Form]) -> Iterator[frozenset[str]]:
+def _spellings(form: Form) -> int:
+    return math.prod(len(slot.values) + slot.optional for slot in form.slots)
+
+
+def _groups(suite: str, forms: list[Form]) -> Iterable[list[Form]]:
     if suite in _WITHOUT_FORMS:
-        yield frozenset()
-        return
-    groups: dict[str, set[str]] = {}
+        return [[]]
+    groups: dict[str, list[Form]] = {}
     for form in forms:
         key = form.where.split(":")[0]
         if suite == "product":
             key = form.where if is_named(form, FULL) else family_of(form)
-        groups.setdefault(key, set()).add(form.where)
-    yield from map(frozenset, groups.values())
+        groups.setdefault(key, []).append(form)
+    return groups.values()
 
 
 def run(
@@ -80,13 +87,23 @@ def run(
     sums: dict[tuple[str, str], Figures] = {}
     programs = (comparison.ptxas.program, comparison.verdict.program)
     given = (selection, programs, comparison.ledger)
+    chosen = sorted(tasks(suites, selection), key=lambda task: -task.weight)
     with ProcessPoolExecutor(jobs, initializer=_prepare, initargs=given) as pool:
-        for done in as_completed([pool.submit(_run, task) for task in tasks(suites, selection)]):
+        futures = [pool.submit(_run, task) for task in chosen]
+        for count, done in enumerate(as_completed(futures), 1):
             figures, used = done.result()
             comparison.used |= used
             for part in figures:
                 key = (part.suite, part.where)
                 sums.setdefault(key, Figures(*key)).add(part)
+            if count % 50 == 0:
+                lines = sum(total.lines for total in sums.values())
+                unknown = sum(len(total.unknown) for total in sums.values())
+                print(
+                    f"certify: {count} of {len(chosen)} parts, {lines} lines, DISAGREE {unknown} "
+                    f"[{time.monotonic() - start:.0f} s]",
+                    flush=True,
+                )
     for total in sums.values():
         print(total)
     print(f"certify: {time.monotonic() - start:.0f} s", flush=True)
