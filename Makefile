@@ -8,7 +8,7 @@
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input
+.PHONY: all demo test lint bench certify corpus judges reference coverage stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input
 
 PYTHON ?= python3
 VENV := .venv
@@ -72,6 +72,10 @@ corpus: judges
 reference: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --docs docs/isa
 
+# docs/emulator/coverage.md, anew from the table and the recorded vectors.
+coverage: build
+	PYTHONPATH=tools:python $(BIN)/python -m record.coverage --out docs/emulator
+
 # The texts of tests/unit/text/bad_input_test.cpp at full size: what each is refused with, its time
 # and the memory it takes beyond the text itself.
 BAD_INPUT_BYTES ?= 100000000
@@ -121,6 +125,7 @@ lint: build
 	  --check-stubs python/pyptx/_inst
 	PYTHONPATH=tools:python $(BIN)/python -m stubs --check python/pyptx
 	PYTHONPATH=tools $(BIN)/python -m apidocs --check docs/api
+	PYTHONPATH=tools:python $(BIN)/python -m record.coverage --check docs/emulator
 	$(BIN)/python tools/lint/words.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -40,9 +40,9 @@ def legal_calls(table: Table, form: Form, cap: int) -> Iterator[str]:
     fitter = Fitter(table, form)
     for index, bound in enumerate(draw(form, always, cap)):
         names = [python_name(word) for word in (form.opcode, *modifiers_of(form, bound))]
-        if None in names or has_bracket_by_condition(form, bound):
+        if has_bracket_by_condition(form, bound):
             continue
-        node = ".".join(["ptx.inst", *(name for name in names if name)])
+        node = ".".join(["ptx.inst", *names])
         variants = fitter.variants(bound) if index < 2 else []
         for operands in [fitter.plain(bound), fitter.full(bound), *variants]:
             yield f"{node}({', '.join(map(python_operand, operands))})"

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Ampere GEMM on the emulator, with mma written out.
-
-Everything else is the example's own: copies, tails, ring, swizzle, ldmatrix, epilogue.
-"""
+"""The Ampere GEMM on the emulator: copies, tails, ring, swizzle, ldmatrix, mma, epilogue."""
 
 from __future__ import annotations
 
@@ -13,18 +10,18 @@ from typing import Any
 import pytest
 
 from example_modules import example
-from written_out_mma import multiply_written_out
+from pyptx import EmulatorError
 
 torch = pytest.importorskip("torch")
 
 gemm = example("ampere/gemm")
 
 
-def product(m: int, n: int, k: int, completion: str = "latest") -> float:
+def product(m: int, n: int, k: int, **options: str) -> float:
     """The largest error of C, over its largest element."""
     a, b = (torch.randn(rows, k).bfloat16() for rows in (m, n))
     expected = gemm.reference(a, b)
-    c = gemm.build_gemm().emulate(a, b, completion=completion)
+    c = gemm.build_gemm().emulate(a, b, **options)
     return float((c - expected).abs().max() / expected.abs().max())
 
 
@@ -34,27 +31,52 @@ SHAPES = [(128, 128, 32), (128, 128, 192), (100, 72, 40), (130, 129, 136), (1, 1
 
 @pytest.mark.parametrize("completion", ["earliest", "latest"])
 @pytest.mark.parametrize(("m", "n", "k"), SHAPES)
-def test_product(m: int, n: int, k: int, completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_product(m: int, n: int, k: int, completion: str) -> None:
     """Copies that land at once show a stage filled too early, late ones a wait that is missing."""
-    monkeypatch.setattr(gemm, "multiply", multiply_written_out)
-    assert product(m, n, k, completion) < 1e-5
+    assert product(m, n, k, completion=completion) < 1e-5
+
+
+@pytest.mark.parametrize("core", ["ampere", "hopper", "target"])
+def test_product_with_the_sums_of_a_tensor_core(core: str) -> None:
+    """They cut where f32 rounds: further from float64, and not by much."""
+    assert 1e-8 < product(100, 72, 200, numerics="exact", tensor_core=core) < 1e-4
+
+
+def test_generations_add_differently() -> None:
+    a, b = (torch.randn(rows, 128).bfloat16() for rows in (128, 64))
+    kernel = gemm.build_gemm()
+    ampere, hopper, again = (
+        kernel.emulate(a, b, numerics="exact", tensor_core=core)
+        for core in ("ampere", "hopper", "target")
+    )
+    assert not torch.equal(ampere, hopper)
+    assert torch.equal(ampere, again)  # the kernel is for sm_80
+
+
+def test_unknown_numerics_are_refused() -> None:
+    with pytest.raises(ValueError, match="numerics is"):
+        product(128, 128, 32, numerics="precise")
+    with pytest.raises(ValueError, match="tensor_core is"):
+        product(128, 128, 32, tensor_core="maxwell")
 
 
 def test_a_missing_wait_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gemm, "multiply", multiply_written_out)
     monkeypatch.setattr(gemm, "ptx", SimpleNamespace(**vars(gemm.ptx)))
     copies = SimpleNamespace(**vars(gemm.ptx.cp.async_))
     wait = copies.wait_group
     copies.wait_group = lambda groups: wait(groups + 1)
     monkeypatch.setattr(gemm.ptx, "cp", SimpleNamespace(async_=copies))
-    assert not product(128, 128, 192) < 0.01
+    with pytest.raises(EmulatorError, match="PTX0917"):
+        product(128, 128, 192)
 
 
 def test_a_wrong_fragment_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with the halves of A's columns exchanged."""
 
+    multiply = gemm.multiply
+
     def exchanged(d: list[Any], a: list[Any], b: list[Any]) -> None:
-        multiply_written_out(d, [a[2], a[3], a[0], a[1]], b)
+        multiply(d, [a[2], a[3], a[0], a[1]], b)
 
     monkeypatch.setattr(gemm, "multiply", exchanged)
     assert product(128, 128, 32) > 0.1

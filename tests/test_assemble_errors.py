@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assembling import needs_assembler
-from pyptx import Tile, _core, kernel, ptx
+from pyptx import Tile, _core, intrinsic, kernel, ptx, smem
 from pyptx._errors import AssembleError, EmulatorError
 from pyptx.types import f32
 
@@ -47,6 +47,37 @@ def test_text_from_elsewhere_has_no_python_line() -> None:
     with pytest.raises(AssembleError, match="PTX line") as caught:
         image.cubin()
     assert __file__ not in str(caught.value)
+
+
+@intrinsic
+def guess() -> None:
+    """Write what no assembler takes."""
+    ptx.raw("unheard_of %r1;")
+
+
+@kernel(arch="sm_90a", grid=(1, 1, 1))
+def guessing() -> None:
+    guess()
+    ptx.mbarrier.wait(smem.mbarrier(1)[0], 0)
+    ptx.ret()
+
+
+@needs_assembler
+def test_the_expansion_is_named() -> None:
+    with pytest.raises(AssembleError) as caught:
+        guessing.cubin()
+    notes = caught.value.diagnostics[0].notes
+    assert any(note.startswith("in expansion of guess, called at") for note in notes)
+
+
+def test_the_source_map_names_expansions() -> None:
+    rows = guessing.ptx().splitlines()
+    expansions = {
+        rows[row.ptx_line - 1].split()[0]: row.expansions for row in guessing.source_map()
+    }
+    assert [name.split(",")[0] for name in expansions["unheard_of"]] == ["guess"]
+    assert expansions["mbarrier.try_wait.parity.shared::cta.b64"] == ("ptx.mbarrier.wait(...)",)
+    assert expansions["ret;"] == ()
 
 
 def test_the_emulator_names_raw_text_too() -> None:

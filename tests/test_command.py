@@ -15,12 +15,12 @@ PLANTED = Path(__file__).resolve().parent / "files/planted.ptx"
 MISTAKES = [
     (14, "PTX0202", ".f33"),
     (15, "PTX0206", "%r1"),
-    (16, "PTX0203", "fma.f32 %f3, %f1, %f2, %f2;"),
+    (16, "PTX0203", "fma.f32"),
     (17, "PTX0207", "{%f4, %f5, %f6}"),
     (18, "PTX0103", "%f9"),
-    (20, "PTX0302", "mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0;"),
+    (20, "PTX0302", "mbarrier.try_wait.parity.shared.b64"),
     (21, "PTX0204", "shfl.sync.bfly.b32 %r3, %r4, 1;"),
-    (23, "PTX0302", "wgmma.fence.sync.aligned;"),
+    (23, "PTX0302", "wgmma.fence.sync.aligned"),
 ]
 
 

@@ -22,6 +22,7 @@ from example_modules import EXAMPLES, example
 
 SCRIPTS = [
     "vector_add.py",
+    "ampere/gemm.py",
     "hopper/rms_norm.py",
     "hopper/layer_norm.py",
     "hopper/softmax.py",
@@ -29,7 +30,7 @@ SCRIPTS = [
     "hopper/gemm.py",
     "hopper/grouped_gemm.py",
 ]
-NOT_EMULATED = ["ampere/gemm.py", "blackwell/gemm.py"]
+NOT_EMULATED = ["blackwell/gemm.py"]
 
 EVERYWHERE = ("sm_80", "sm_90a", "sm_100a", "sm_120")
 AMPERE_UP = ("sm_80", "sm_86", "sm_90a", "sm_120")

@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+from isagen.inst_stubs import python_name  # noqa: E402
 from isagen.model import load  # noqa: E402
 from pyptx import _core, ptx  # noqa: E402
 from pyptx._errors import Error  # noqa: E402
@@ -103,7 +104,7 @@ def write(example):
     spelling, _, operands = rest.partition(" ")
     node = ptx.inst
     for word in spelling.split("."):
-        node = getattr(node, word)
+        node = getattr(node, python_name(word))
     given = [operand(text) for text in split(operands)]
     node(*given, **({"pred": operand(guard[1:])} if guard else {}))
 

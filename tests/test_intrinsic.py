@@ -50,7 +50,7 @@ def test_an_error_tells_the_expansions_from_the_inside_out():
     with pytest.raises(VerifyError) as caught:
         uses.ptx(wrong=True)
     assert "ptx.inst.mul.f32(x, x, x)" in str(caught.value)
-    notes = caught.value.__notes__
+    notes = [note for note in caught.value.diagnostics[0].notes if "expansion" in note]
     assert [note.split(",")[0] for note in notes] == [
         "in expansion of square",
         "in expansion of fourth power",

@@ -182,7 +182,7 @@ def test_examples_pass(checked, example):
         ("2d", "_2d"),
         ("mbarrier::complete_tx::bytes", "mbarrier__complete_tx__bytes"),
         ("f32", "f32"),
-        ("sp::2:4", None),
+        ("sp::2:4", "sp__2_4"),
     ],
 )
 def test_names(word, name):

@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, overload
 
-from pyptx import ptx
-from pyptx._errors import Error
+from pyptx import _core, ptx
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,13 +38,15 @@ def intrinsic(
         @functools.wraps(function)
         def expand(*args: P.args, **kwargs: P.kwargs) -> R:
             ptx.comment(f"begin {shown}")
+            caller = sys._getframe(1)
+            trace = _core.active_trace()
+            trace.enter_intrinsic(
+                f"{shown}, called at {caller.f_code.co_filename}:{caller.f_lineno}"
+            )
             try:
                 result = function(*args, **kwargs)
-            except Error as error:
-                caller = sys._getframe(1)
-                place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-                error.add_note(f"in expansion of {shown}, called at {place}")
-                raise
+            finally:
+                trace.leave_intrinsic()
             ptx.comment(f"end {shown}")
             return result
 

@@ -2,7 +2,7 @@
 """What an assembled kernel costs: registers, spills, shared memory, occupancy, machine code.
 
 The numbers are the assembler's and the disassembler's own; the occupancy is worked out from the
-limits of a multiprocessor (`_limits`). What no tool here can tell is None.
+limits of a multiprocessor. What no tool here can tell is None.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyptx import _core, _toolchain
-from pyptx._limits import multiprocessor, reserved_shared
 
 if TYPE_CHECKING:
     from pyptx._specialize import Traced
 
 
 class SourceLine(NamedTuple):
-    """A line of PTX text and the author's line that made it."""
+    """A line of PTX text and the author's line that made it.
+
+    `expansions` names the helpers and intrinsics in between, the innermost first.
+    """
 
     ptx_line: int
     file: str
     line: int
     column: int
+    expansions: tuple[str, ...] = ()
 
 
 class LineCost(NamedTuple):
@@ -44,12 +47,6 @@ class Occupancy(NamedTuple):
     warps: int
     max_warps: int
     limited_by: str
-
-
-_PARTITIONS = 4  # of a multiprocessor, each with a quarter of its registers
-_PARTITION_REGISTERS = 16384
-_REGISTER_UNIT = 256  # registers are given to a warp in these
-_SHARED_UNIT = 128
 
 
 @dataclass(frozen=True)
@@ -98,11 +95,11 @@ class Report:
 
 
 def make_report(
-    kernel: str, traced: Traced, cubin: bytes, *, threads: int, dynamic_shared: int
+    kernel: str, traced: Traced, image: _core.KernelImage, *, threads: int, dynamic_shared: int
 ) -> Report:
-    """Ask the assembler and the disassembler about a kernel that assembles."""
+    """Ask the assembler and the disassembler about a kernel."""
     target = traced.facts.target
-    _, log, compiler = _core.assemble(traced.text, target, ["-v"])
+    cubin, log, compiler = image.assemble(["-v"])
     registers = _number(log, r"Used (\d+) registers")
     static_shared = _number(log, r"(\d+) bytes smem") or 0
     sass = _disassembly(cubin)
@@ -126,22 +123,10 @@ def make_report(
 
 def occupancy(target: str, registers: int | None, shared: int, threads: int) -> Occupancy | None:
     """Work out what a multiprocessor holds; None for a target or a kernel that is not known."""
-    limits = multiprocessor(target)
-    if limits is None or registers is None:
+    if registers is None:
         return None
-    warps = -(-threads // 32)
-    per_warp = -(-max(registers, 1) * 32 // _REGISTER_UNIT) * _REGISTER_UNIT
-    by_registers = _PARTITION_REGISTERS // per_warp * _PARTITIONS // warps
-    per_cta = -(-(shared + reserved_shared(target)) // _SHARED_UNIT) * _SHARED_UNIT
-    bounds = {
-        "warps": limits.warps // warps,
-        "CTAs": limits.ctas,
-        "registers": by_registers,
-        "shared memory": limits.shared // per_cta if per_cta else limits.ctas,
-    }
-    limited_by = min(bounds, key=lambda name: bounds[name])
-    ctas = bounds[limited_by]
-    return Occupancy(ctas, ctas * warps, limits.warps, limited_by)
+    found = _core.occupancy(target, registers, shared, threads)
+    return None if found is None else Occupancy(*found)
 
 
 def _number(log: str, pattern: str) -> int | None:
@@ -167,7 +152,7 @@ def _disassembly(cubin: bytes) -> list[tuple[tuple[str, int] | None, str]]:
 
 
 def _line_costs(traced: Traced, sass: list[tuple[tuple[str, int] | None, str]]) -> list[LineCost]:
-    ptx = Counter((file, line) for _, file, line, _ in traced.module.source_lines())
+    ptx = Counter((row[1], row[2]) for row in traced.module.source_lines())
     machine = Counter(where for where, _ in sass if where is not None)
     return [
         LineCost(file, line, ptx[file, line], machine[file, line])

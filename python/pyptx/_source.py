@@ -2,7 +2,8 @@
 """Where in the author's source an instruction was written, worked out when an error is shown.
 
 The extension keeps a code object and an instruction index per instruction; this finds the line and
-the columns (PEP 657), and narrows them to the modifier or argument that an error is about.
+the columns (PEP 657), and narrows them to the modifier or argument that an error is about. An
+argument is named by its parameter; the extension's own signatures say where that stands.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyptx import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType
 
 #: line, column, end line, end column; columns are byte offsets from 0.
@@ -32,6 +35,7 @@ _HELPERS: dict[str, tuple[int, tuple[str, ...]]] = {
     "st": (1, ("addr", "src")),
     "bar.sync": (0, ("n", "count")),
     "bar.arrive": (0, ("n", "count")),
+    "named_barrier": (0, ("id", "count")),
     "mma.sync": (0, ("d", "a", "b", "c")),
     "ldmatrix": (0, ("dst", "src")),
     "stmatrix": (0, ("smem", "regs")),
@@ -42,8 +46,18 @@ _HELPERS: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 
 
+#: The modules whose functions a kernel calls, as they are imported.
+_NAMESPACES = ("ptx", "reg", "smem")
+
+#: What an item's index is called.
+_INDICES = ("key", "i")
+
+#: Stands for all of an argument, where an index could name one of its elements.
+_WHOLE_ARGUMENT = 0xFFFF
+
+
 def place(
-    code: CodeType, offset: int, arguments_map: bool, part: str, index: int
+    code: CodeType, offset: int, arguments_map: bool, part: str, index: int, parameter: str = ""
 ) -> tuple[str, int, int, int, int, str]:
     """Return file, line, column, end line, end column (from 1; 0: not known) and source line."""
     span = _span(code, offset)
@@ -54,8 +68,10 @@ def place(
         node = _node_at(code.co_filename, span, part != "whole")
         if node is not None:
             span = _node_span(node) or span
-        if isinstance(node, ast.Call) and part != "whole":
-            span = _narrowed(node, arguments_map, part, index) or span
+        if part == "argument" and isinstance(node, (ast.Call, ast.Subscript)):
+            span = _node_span(_given(node, parameter, index)) or span
+        elif isinstance(node, ast.Call) and part != "whole":
+            span = _narrowed(node, arguments_map, part, index, parameter) or span
     return _result(code.co_filename, span)
 
 
@@ -77,7 +93,7 @@ def _result(file: str, span: Span) -> tuple[str, int, int, int, int, str]:
 
 
 def _node_at(file: str, span: Span, is_call: bool) -> ast.expr | None:
-    """Return what the `with` or `for` of that place evaluates, or else the call that ends there."""
+    """Return what the `with` or `for` of that place evaluates, or else the call or item there."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -85,7 +101,7 @@ def _node_at(file: str, span: Span, is_call: bool) -> ast.expr | None:
     for node in ast.walk(tree):
         if (
             is_call
-            and isinstance(node, ast.Call)
+            and isinstance(node, (ast.Call, ast.Subscript))
             and (node.end_lineno, node.end_col_offset) == span[2:]
         ):
             return node
@@ -97,7 +113,7 @@ def _node_at(file: str, span: Span, is_call: bool) -> ast.expr | None:
     return None
 
 
-def _narrowed(call: ast.Call, arguments_map: bool, part: str, index: int) -> Span | None:
+def _narrowed(call: ast.Call, arguments_map: bool, part: str, index: int, word: str) -> Span | None:
     if part == "guard":
         guard = next((k.value for k in call.keywords if k.arg == "pred"), None)
         if guard is None and isinstance(call.func, ast.Attribute) and call.args:
@@ -105,9 +121,14 @@ def _narrowed(call: ast.Call, arguments_map: bool, part: str, index: int) -> Spa
         return _node_span(guard)
     if part == "operand":
         operands = (0, ()) if arguments_map else _operands(_helper(call.func))
+        made = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if operands is None and isinstance(made, ast.Call):  # named_barrier(1, count=48).sync()
+            call, operands = made, _operands(_helper(made.func))
         return None if operands is None else _node_span(_argument(call, *operands, index))
     if not arguments_map:
-        return None
+        return _node_span(_worded(call, word)) if part == "modifier" else None
+    if part == "spelling":
+        return _node_span(call.func)
     names = _names_after_inst(call.func)
     wanted = 0 if part == "opcode" else index + 1
     return names[wanted] if wanted < len(names) else None
@@ -124,17 +145,92 @@ def _argument(call: ast.Call, first: int, keywords: tuple[str, ...], index: int)
     return next((k.value for k in call.keywords if name is not None and k.arg == name), None)
 
 
+def _worded(call: ast.Call, word: str) -> ast.expr | None:
+    """Return the one argument of a helper that became the modifier `word`; None where several may.
+
+    A name such as "kind::f16" is passed without what comes before ::, a shape as a tuple.
+    """
+    if re.fullmatch(r"m\d+n\d+k\d+", word):
+        return _value_of(call, "shape")
+
+    def is_it(value: ast.expr) -> bool:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return word == value.value or word.endswith(f"::{value.value}")
+        name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", None)
+        return word == name
+
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    found = [value for value in values if is_it(value)]
+    return found[0] if len(found) == 1 else None
+
+
+def _given(node: ast.Call | ast.Subscript, parameters: str, element: int) -> ast.expr | None:
+    """Return what was given for the first of `a|b|...` that was, or the element of it."""
+    value: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        value = node.slice if parameters in _INDICES else None
+    else:
+        for parameter in parameters.split("|"):
+            value = value or _value_of(node, parameter)
+    if element != _WHOLE_ARGUMENT and isinstance(value, (ast.Tuple, ast.List)):
+        elements = value.elts[: element + 1]
+        if len(elements) > element and not any(isinstance(e, ast.Starred) for e in elements):
+            return elements[-1]
+    return value
+
+
+def _value_of(call: ast.Call, parameter: str) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == parameter:
+            return keyword.value
+    for names in _signatures(call.func):
+        if parameter in names:
+            return _argument(call, names.index(parameter), (), 0)
+    return None
+
+
+def _signatures(func: ast.expr) -> Iterator[list[str]]:
+    """Give the positional parameters of each overload of a helper, or of a method of that name."""
+    helper = _helper(func)
+    found: object = _core if helper else None
+    if helper:
+        for name in helper.split("."):
+            found = getattr(found, name, None)
+    elif isinstance(func, ast.Attribute):
+        found = next((getattr(c, func.attr) for c in _classes() if hasattr(c, func.attr)), None)
+    for overload in getattr(found, "__nb_signature__", ()):
+        try:
+            # nanobind writes \\0, \\1, ... for default values.
+            tree = ast.parse(re.sub(r"\\\d+", "...", overload[0]) + ": ...")
+        except SyntaxError:
+            continue
+        if isinstance(tree.body[0], ast.FunctionDef):
+            names = [a.arg for a in tree.body[0].args.args]
+            yield names[1:] if names[:1] == ["self"] else names
+
+
+def _classes() -> Iterator[type]:
+    """Give the classes whose instances an author calls methods of."""
+    for module in (_core, _core.smem, _core.ptx, _core.ptx.mbarrier):
+        yield from (value for value in vars(module).values() if isinstance(value, type))
+
+
 def _helper(func: ast.expr) -> str:
-    """Return the helper's name as written after `ptx.`; nothing for an alias."""
+    """Return the helper's name from its namespace on, `ptx.bar.sync`; nothing for an alias."""
     names: list[str] = []
     while isinstance(func, ast.Attribute):
         names.append(func.attr)
         func = func.value
-    return ".".join(names[::-1]) if isinstance(func, ast.Name) and func.id == "ptx" else ""
+    if isinstance(func, ast.Name):
+        names.append(func.id)
+    while names and names[-1] == "pyptx":
+        names.pop()
+    return ".".join(names[::-1]) if names and names[-1] in _NAMESPACES else ""
 
 
 def _operands(helper: str) -> tuple[int, tuple[str, ...]] | None:
     """Return where the operands are among a helper's arguments; None where that is not known."""
+    helper = helper.removeprefix("ptx.")
     signature = getattr(getattr(_core.ptx, helper, None), "__nb_signature__", None)
     if signature and "*operands" in signature[0][0]:
         return signature[0][0].partition("*operands")[0].count(","), ()

@@ -113,10 +113,11 @@ class Specializer:
             tensors.append(_placeholder(tensor, spec, shape, dtype))
         for kind, raw in signature.raw_params:
             trace.add_param(kind, raw)
-        if options.reqntid is not None:
-            trace.add_directive("reqntid", list(options.reqntid))
-        for directive, values in options.raw_directives:
-            trace.add_directive(directive, list(values))
+        with _about_declaration(signature):
+            if options.reqntid is not None:
+                trace.add_directive("reqntid", list(options.reqntid))
+            for directive, values in options.raw_directives:
+                trace.add_directive(directive, list(values))
         with active_trace(trace):
             signature.fn(*tensors, **facts.template)
         module = trace.finish()

@@ -40,14 +40,21 @@ def toolkit_folders() -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
+def find_tools(name: str) -> list[Path]:
+    """Return the executables `name`, best first; only the one that PYPTX_<NAME> names, if it is."""
+    chosen = os.environ.get(f"PYPTX_{name.upper()}")
+    if chosen:
+        return [Path(chosen)]
+    on_path = shutil.which(name)
+    candidates = [Path(on_path)] if on_path else []
+    candidates += [folder / "bin" / name for folder in toolkit_folders()]
+    candidates += [site / "nvidia" / sub / name for site in site_folders() for sub in _WHEEL_BINS]
+    return [path for path in candidates if os.access(path, os.X_OK)]
+
+
 def find_tool(name: str) -> Path | None:
     """Return the executable `name`, or None."""
-    on_path = shutil.which(name)
-    if on_path is not None:
-        return Path(on_path)
-    candidates = [folder / "bin" / name for folder in toolkit_folders()]
-    candidates += [site / "nvidia" / sub / name for site in site_folders() for sub in _WHEEL_BINS]
-    return next((path for path in candidates if os.access(path, os.X_OK)), None)
+    return next(iter(find_tools(name)), None)
 
 
 @functools.cache

@@ -191,12 +191,13 @@ class Kernel(_core.KernelBase):
 
     def cubin(self, **kwargs: Any) -> bytes:
         """Trace and assemble; the bytes that a device loads."""
+        return bytes(self._image(self._inspect(kwargs)[0]).cubin())
+
+    def _image(self, traced: Traced) -> _core.KernelImage:
+        """Return what can be assembled, with compilers announced."""
         _toolchain.announce_folders()
-        traced, _, _ = self._inspect(kwargs)
-        options = self.specializer.options
-        plan = _core.LaunchPlan(self.signature.name, (1, 1, 1), options.block)
-        image = _core.KernelImage(traced.text, traced.facts.target, plan, traced.module)
-        return bytes(image.cubin())
+        plan = _core.LaunchPlan(self.signature.name, (1, 1, 1), self.specializer.options.block)
+        return _core.KernelImage(traced.text, traced.facts.target, plan, traced.module)
 
     def sass(self, **kwargs: Any) -> str:
         """Trace, assemble and disassemble: what the GPU runs.
@@ -211,7 +212,11 @@ class Kernel(_core.KernelBase):
 
     def source_map(self, **kwargs: Any) -> list[SourceLine]:
         """Trace, and say for each line of the text which line of the author's made it."""
-        return [SourceLine(*line) for line in self._inspect(kwargs)[0].module.source_lines()]
+        rows = self._inspect(kwargs)[0].module.source_lines()
+        return [
+            SourceLine(ptx_line, file, line, column, tuple(expansions))
+            for ptx_line, file, line, column, expansions in rows
+        ]
 
     def report(self, **kwargs: Any) -> Report:
         """Trace, assemble and say what the kernel costs: registers, spills, occupancy, SASS.
@@ -219,13 +224,12 @@ class Kernel(_core.KernelBase):
         `print(k.report(M=4096))` shows it; the parts are attributes. SASS counts need NVIDIA's
         disassembler and are empty without it.
         """
-        cubin = self.cubin(**kwargs)
         traced, _, _ = self._inspect(kwargs)
         options = self.specializer.options
         return make_report(
             self.signature.name,
             traced,
-            cubin,
+            self._image(traced),
             threads=math.prod(options.block),
             dynamic_shared=max(traced.dynamic_shared, options.smem),
         )
@@ -267,6 +271,9 @@ class Kernel(_core.KernelBase):
         seed: int = 0,
         completion: str = "latest",
         threads: int = 0,
+        numerics: str = "fast",
+        tensor_core: str = "target",
+        checks: str = "races",
         out: Any = None,
         report: bool = False,
         **kwargs: Any,
@@ -274,9 +281,20 @@ class Kernel(_core.KernelBase):
         """Run on the CPU emulator: NumPy arrays or CPU tensors in, outputs out.
 
         `completion` says when asynchronous copies land: "earliest", "latest" or "random" (by
-        `seed`). With `report=True` the result is `(outputs, report)`.
+        `seed`). `numerics` says how matrix instructions add: "fast" (in f32) or "exact", bit for
+        bit as `tensor_core` does: "ampere", "ada", "hopper", "blackwell", ..., or that of the
+        kernel's target. `checks="races"` also judges shared memory for races, missing waits and
+        fences and reads of what nobody wrote; `"basic"` does not, as calls of the kernel itself.
+        With `report=True` the result is `(outputs, report)`.
         """
-        options = {"seed": seed, "completion": completion, "threads": threads}
+        options = {
+            "seed": seed,
+            "completion": completion,
+            "threads": threads,
+            "numerics": numerics,
+            "tensor_core": tensor_core,
+            "checks": checks,
+        }
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
         framework = _runtime.common_framework(self, args, outs or ())

@@ -25,4 +25,5 @@ def __getattr__(name: str) -> Any:
         if close
         else "any instruction is ptx.inst.<opcode>.<modifier>(...)"
     )
-    raise AttributeError(f"pyptx.ptx has no {name!r}; {hint}")
+    # A name would make Python 3.12 add a suggestion of its own.
+    raise AttributeError(f"pyptx.ptx has no {name!r}; {hint}", name=None, obj=None)

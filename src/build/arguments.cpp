@@ -19,36 +19,41 @@ std::string words(const Index& value) {
   return value.is_constant() ? std::to_string(value.value) : words(*value.reg);
 }
 
-bool refuse(Tracer& tracer, std::string_view what, std::string_view wanted, std::string got) {
-  tracer.report({Kind::BadArgument, {std::string(what), std::string(wanted), std::move(got)}});
+bool refuse(Tracer& tracer, const Argument& what, std::string_view wanted, std::string got) {
+  tracer.report(diag::Diagnostic(Kind::BadArgument,
+                                 {std::string(what.words), std::string(wanted), std::move(got)})
+                    .about(what.parameter, what.element));
   return false;
 }
 
-bool check_choice(Tracer& tracer, std::string_view what, std::int64_t value, std::int64_t first,
+bool check_choice(Tracer& tracer, const Argument& what, std::int64_t value, std::int64_t first,
                   std::int64_t second) {
   if (value == first || value == second) return true;
   return refuse(tracer, what, concat(first, " or ", second), std::to_string(value));
 }
 
-bool check_range(Tracer& tracer, std::string_view what, std::int64_t value, std::int64_t lowest,
+bool check_range(Tracer& tracer, const Argument& what, std::int64_t value, std::int64_t lowest,
                  std::int64_t highest) {
   if (value >= lowest && value <= highest) return true;
   return refuse(tracer, what, concat("within ", lowest, " to ", highest), std::to_string(value));
 }
 
-bool check_wide(Tracer& tracer, std::string_view what, const Reg& reg) {
+bool check_wide(Tracer& tracer, const Argument& what, const Reg& reg) {
   if (isa::info(reg.type).bits == 64) return true;
   return refuse(tracer, what, "a 64-bit register", words(reg));
 }
 
 bool check_place(Tracer& tracer, const SharedPlace& place, std::uint32_t align,
-                 std::string_view what) {
+                 const Argument& what) {
   if (place.offset % align == 0) return true;
+  const bool has_name = place.block && place.owner == tracer.tag();
   tracer.report(
-      {Kind::SharedAlignment,
-       {place.block && place.owner == tracer.tag() ? tracer.shared_block(*place.block).name
-                                                   : std::string("the address"),
-        std::to_string(place.offset & -place.offset), std::string(what), std::to_string(align)}});
+      diag::Diagnostic(Kind::SharedAlignment,
+                       {has_name ? concat("'", tracer.shared_block(*place.block).name, "'")
+                                 : std::string("the address"),
+                        std::to_string(place.offset & -place.offset), std::string(what.words),
+                        std::to_string(align)})
+          .about(what.parameter, what.element));
   return false;
 }
 
@@ -63,7 +68,7 @@ ir::Operand vector_of(Tracer& tracer, std::span<const Index> values) {
   return tracer.vector(operands);
 }
 
-Reg as_predicate(Tracer& tracer, const std::variant<bool, Reg>& flag, std::string_view what) {
+Reg as_predicate(Tracer& tracer, const std::variant<bool, Reg>& flag, const Argument& what) {
   const Reg* given = std::get_if<Reg>(&flag);
   if (given != nullptr && given->type == isa::Type::Pred) return *given;
   const Reg is_set = tracer.reg(isa::Type::Pred);
@@ -87,7 +92,8 @@ std::optional<ir::Operand> cta_mask(Tracer& tracer, const Index& mask) {
     tracer.emit("cvt.u16.u32", {narrow, *mask.reg});
     return Operand(narrow);
   }
-  refuse(tracer, "the multicast mask", "1 to 65535 or a 16-bit register", words(mask));
+  refuse(tracer, {"the multicast mask", "multicast_mask|mask"}, "1 to 65535 or a 16-bit register",
+         words(mask));
   return std::nullopt;
 }
 

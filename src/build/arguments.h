@@ -23,20 +23,20 @@ std::string words(const Reg& reg);
 std::string words(const Index& value);
 
 /// Reports that `what` must be `wanted`; always false.
-bool refuse(Tracer& tracer, std::string_view what, std::string_view wanted, std::string got);
+bool refuse(Tracer& tracer, const Argument& what, std::string_view wanted, std::string got);
 /// Whether `value` is `first` or `second`; reports `what` otherwise.
-bool check_choice(Tracer& tracer, std::string_view what, std::int64_t value, std::int64_t first,
+bool check_choice(Tracer& tracer, const Argument& what, std::int64_t value, std::int64_t first,
                   std::int64_t second);
 /// Whether `value` lies within [lowest, highest]; reports `what` otherwise.
-bool check_range(Tracer& tracer, std::string_view what, std::int64_t value, std::int64_t lowest,
+bool check_range(Tracer& tracer, const Argument& what, std::int64_t value, std::int64_t lowest,
                  std::int64_t highest);
 /// Whether `reg` has 64 bits; reports `what` otherwise.
-bool check_wide(Tracer& tracer, std::string_view what, const Reg& reg);
+bool check_wide(Tracer& tracer, const Argument& what, const Reg& reg);
 
 /// Whether the constant part of `place` is a multiple of `align`, all that can be judged while
-/// tracing; reports `what` otherwise.
+/// tracing; reports what needs it otherwise, under the argument that gave the place.
 bool check_place(Tracer& tracer, const SharedPlace& place, std::uint32_t align,
-                 std::string_view what);
+                 const Argument& what);
 
 /// {a, b, ...}
 ir::Operand vector_of(Tracer& tracer, std::span<const Reg> registers);
@@ -44,7 +44,7 @@ ir::Operand vector_of(Tracer& tracer, std::span<const Index> values);
 
 /// A predicate register for `flag`: a predicate as it is, a 32-bit register compared with 0, a
 /// constant compared likewise.
-Reg as_predicate(Tracer& tracer, const std::variant<bool, Reg>& flag, std::string_view what);
+Reg as_predicate(Tracer& tracer, const std::variant<bool, Reg>& flag, const Argument& what);
 
 /// A mask of CTAs as a 16-bit operand; a 32-bit register is narrowed.
 std::optional<ir::Operand> cta_mask(Tracer& tracer, const Index& mask);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "arguments.h"
 #include "pyptx/build/mbarrier.h"
 
 namespace pyptx::build::cluster {
@@ -25,6 +26,7 @@ void wait(Tracer& tracer, bool aligned) {
 }
 
 void sync(Tracer& tracer, bool aligned) {
+  const Expansion here(tracer, "ptx.cluster.sync(...)");
   arrive(tracer, aligned);
   wait(tracer, aligned);
 }
@@ -37,19 +39,20 @@ Reg rank(Tracer& tracer, std::optional<Reg> destination) {
 }
 
 Reg map_shared(Tracer& tracer, const SharedPlace& place, const Index& cta) {
+  const Expansion here(tracer, "ptx.cluster.map_shared_u32(...)");
   const Reg remote = tracer.reg(isa::Type::U32);
-  if (!check_word(tracer, cta, "the CTA of map_shared_u32")) return remote;
+  if (!check_word(tracer, cta, {"the CTA of map_shared_u32", "cta"})) return remote;
   tracer.emit("mapa.shared::cluster.u32", {remote, address_of(tracer, place), cta.operand()});
   return remote;
 }
 
 void arrive_multicast(Tracer& tracer, const SharedPlace& barrier, const Index& mask,
                       const Index& count) {
+  const Expansion here(tracer, "ptx.cluster.arrive_multicast(...)");
   if (mask.is_constant()) {
     if (mask.value <= 0 || mask.value > kMaxMask) {
-      tracer.report(
-          {diag::Kind::BadArgument,
-           {"the CTA mask", "1 to 65535 or a 32-bit register", std::to_string(mask.value)}});
+      refuse(tracer, {"the CTA mask", "mask"}, "1 to 65535 or a 32-bit register",
+             std::to_string(mask.value));
       return;
     }
     for (int cta = 0; cta < 16; ++cta) {
@@ -57,7 +60,7 @@ void arrive_multicast(Tracer& tracer, const SharedPlace& barrier, const Index& m
     }
     return;
   }
-  if (!check_word(tracer, mask, "the CTA mask")) return;
+  if (!check_word(tracer, mask, {"the CTA mask", "mask"})) return;
   const SharedPlace local = SharedPlace::of_register(address_of(tracer, barrier));
   const Reg left = tracer.reg(isa::Type::U32);
   const Reg cta = tracer.reg(isa::Type::U32);

@@ -9,11 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "arguments.h"
 #include "pyptx/support/concat.h"
 #include "types.h"
 
 namespace pyptx::build {
 namespace {
+
+constexpr const char* kRange = "ptx.range_(...)";
 
 void branch_to(Tracer& tracer, ir::LabelId label, Guard guard = {}) {
   tracer.emit("bra", {ir::Operand::label(label)}, guard);
@@ -107,11 +110,12 @@ Reg Range::begin(Tracer& tracer) {
   const bool has_floats =
       start_.real() != nullptr || stop_.real() != nullptr || step_.real() != nullptr;
   if (has_floats || !is_integer(counter_type())) {
-    tracer.report({diag::Kind::BadArgument, {"a bound of range_", "an integer", "a float"}});
+    const char* bound = start_.real() != nullptr ? "start" : "stop|start";
+    refuse(tracer, {"a bound of range_", bound}, "an integer", "a float");
     return {};
   }
   if (step_.integer() != nullptr && *step_.integer() == 0) {
-    tracer.report({diag::Kind::BadArgument, {"the step of range_", "other than 0", "0"}});
+    refuse(tracer, {"the step of range_", "step"}, "other than 0", "0");
     return {};
   }
   for (const Value* bound : {&start_, &stop_}) {
@@ -122,15 +126,18 @@ Reg Range::begin(Tracer& tracer) {
                       .note("a bound in a register of another type changes the counter's type"));
     return {};
   }
-  counter_ = scalar(tracer, counter_type(), start_);
-  top_ = tracer.label("$L_range");
-  after_ = tracer.label("$L_endrange");
-  if (!is_entered()) {
-    const Reg is_done =
-        compare(tracer, is_downward() ? Comparison::Le : Comparison::Ge, counter_, stop_);
-    branch_to(tracer, *after_, {is_done, false});
+  {
+    const Expansion here(tracer, kRange);
+    counter_ = scalar(tracer, counter_type(), start_);
+    top_ = tracer.label("$L_range");
+    after_ = tracer.label("$L_endrange");
+    if (!is_entered()) {
+      const Reg is_done =
+          compare(tracer, is_downward() ? Comparison::Le : Comparison::Ge, counter_, stop_);
+      branch_to(tracer, *after_, {is_done, false});
+    }
+    tracer.place(*top_);
   }
-  tracer.place(*top_);
   if (!tracer.has_error()) tracer.enter_construct("range_");
   return counter_;
 }
@@ -138,6 +145,7 @@ Reg Range::begin(Tracer& tracer) {
 void Range::end(Tracer& tracer) {
   tracer.leave_construct("range_");
   if (tracer.has_error()) return;
+  const Expansion here(tracer, kRange);
   Reg again;
   if (is_downward() && kind(counter_.type) != isa::TypeKind::Signed) {
     // A step past zero would wrap to a large number, so the distance decides before it is taken.
@@ -191,15 +199,16 @@ void counted(Tracer& tracer, Reg counter, Value total, std::int64_t step, std::s
 
 }  // namespace
 
-void kloop(Tracer& tracer, Value total, std::int64_t unroll, const std::function<void(Value)>& body,
-           std::string_view label) {
+void kloop(Tracer& tracer, Value total, std::int64_t unroll,
+           const std::function<void(Value)>& authors, std::string_view label) {
+  const Expansion here(tracer, "ptx.kloop(...)");
+  const auto body = [&](Value at) { here.leave_for([&] { authors(at); }); };
   if (unroll < 1) {
-    tracer.report(
-        {diag::Kind::BadArgument, {"unroll of kloop", "at least 1", std::to_string(unroll)}});
+    refuse(tracer, {"unroll of kloop", "unroll"}, "at least 1", std::to_string(unroll));
     return;
   }
   if (total.real() != nullptr || (total.reg() != nullptr && !is_integer(total.reg()->type))) {
-    tracer.report({diag::Kind::BadArgument, {"the total of kloop", "an integer", "a float"}});
+    refuse(tracer, {"the total of kloop", "total"}, "an integer", "a float");
     return;
   }
   if (total.reg() != nullptr) {

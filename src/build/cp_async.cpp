@@ -11,7 +11,6 @@
 namespace pyptx::build::cp_async {
 namespace {
 
-using diag::Kind;
 using ir::Operand;
 
 }  // namespace
@@ -21,13 +20,16 @@ void copy(Tracer& tracer, Cache cache, const SharedPlace& destination, ir::Opera
   const bool is_global = cache == Cache::Global;
   const bool is_legal = is_global ? bytes == 16 : bytes == 4 || bytes == 8 || bytes == 16;
   if (!is_legal) {
-    tracer.report({Kind::BadArgument,
-                   {is_global ? "the bytes of cp.async.cg" : "the bytes of cp.async.ca",
-                    is_global ? "16" : "4, 8 or 16", std::to_string(bytes)}});
+    refuse(tracer, {is_global ? "the bytes of cp.async.cg" : "the bytes of cp.async.ca", "bytes"},
+           is_global ? "16" : "4, 8 or 16", std::to_string(bytes));
     return;
   }
-  if (!check_place(tracer, destination, static_cast<std::uint32_t>(bytes), "this cp.async")) return;
-  if (source_bytes && !check_word(tracer, *source_bytes, "the source bytes of cp.async")) return;
+  if (!check_place(tracer, destination, static_cast<std::uint32_t>(bytes),
+                   {"this cp.async", "dst"}))
+    return;
+  if (source_bytes &&
+      !check_word(tracer, *source_bytes, {"the source bytes of cp.async", "src_bytes"}))
+    return;
   std::vector<Operand> operands{memory_at(tracer, destination), source, Operand::integer(bytes)};
   if (source_bytes) operands.push_back(source_bytes->operand());
   tracer.emit(is_global ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", operands,
@@ -38,9 +40,8 @@ void commit_group(Tracer& tracer) { tracer.emit("cp.async.commit_group", {}); }
 
 void wait_group(Tracer& tracer, std::int64_t pending) {
   if (pending < 0) {
-    tracer.report(
-        {Kind::BadArgument,
-         {"the pending groups of cp.async.wait_group", "0 or more", std::to_string(pending)}});
+    refuse(tracer, {"the pending groups of cp.async.wait_group", "n"}, "0 or more",
+           std::to_string(pending));
     return;
   }
   tracer.emit("cp.async.wait_group", {Operand::integer(pending)});

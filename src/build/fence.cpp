@@ -38,7 +38,7 @@ void proxy_tensormap_release(Tracer& tracer, std::string_view scope) {
 
 void proxy_tensormap_acquire(Tracer& tracer, Reg map, std::string_view scope) {
   constexpr std::int64_t kMapBytes = 128;
-  if (!check_wide(tracer, "the tensor map of a fence", map)) return;
+  if (!check_wide(tracer, {"the tensor map of a fence", "map"}, map)) return;
   tracer.emit(support::concat("fence.proxy.tensormap::generic.acquire.", scope),
               {tracer.address(map), ir::Operand::integer(kMapBytes)});
 }
@@ -47,9 +47,8 @@ void mbarrier_init(Tracer& tracer) { tracer.emit("fence.mbarrier_init.release.cl
 
 void setmaxnreg(Tracer& tracer, std::int64_t count, bool increase) {
   if (count < 24 || count > 256 || count % 8 != 0) {
-    tracer.report(
-        {diag::Kind::BadArgument,
-         {"the count of setmaxnreg", "a multiple of 8 within 24 to 256", std::to_string(count)}});
+    refuse(tracer, {"the count of setmaxnreg", "count|n"}, "a multiple of 8 within 24 to 256",
+           std::to_string(count));
     return;
   }
   tracer.emit(increase ? "setmaxnreg.inc.sync.aligned.u32" : "setmaxnreg.dec.sync.aligned.u32",

@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "pyptx/build/tracer.h"
+#include "pyptx/isa/directive.h"
 
 namespace pyptx::build {
 
@@ -124,12 +126,19 @@ diag::Status Tracer::check_nesting() const {
 }
 
 diag::Status Tracer::check_labels() const {
+  if (function_->labels.empty()) return diag::success();
   for (const ir::Instruction& instruction : function_->instructions) {
     for (const ir::Operand& operand : function_->operands_of(instruction)) {
       if (operand.kind != ir::OperandKind::Label || label_placed_[operand.index]) continue;
       const std::string name(module_->text(function_->labels[operand.index]));
+      std::vector<std::string> placed;
+      for (const auto& [label, id] : author_labels_) {
+        if (label_placed_[static_cast<std::uint32_t>(id)]) placed.push_back(label);
+      }
+      std::ranges::sort(placed);
       return diag::fail(diag::Diagnostic(diag::Kind::LabelNotPlaced, {name})
-                            .at(instruction.loc, {diag::Focus::Part::Operand, 0}));
+                            .at(instruction.loc, {diag::Focus::Part::Operand, 0})
+                            .suggest(name, placed));
     }
   }
   return diag::success();
@@ -154,10 +163,12 @@ diag::Status Tracer::check_symbols() const {
                                      ? function_->children(operands[i])[0]
                                      : operands[i];
       if (!is_unknown(named)) continue;
-      return diag::fail(
-          diag::Diagnostic(diag::Kind::UnknownSymbol,
-                           {std::string(module_->text(static_cast<ir::Symbol>(named.index)))})
-              .at(instruction.loc, {diag::Focus::Part::Operand, i}));
+      const std::string name(module_->text(static_cast<ir::Symbol>(named.index)));
+      std::vector<std::string> known(declared.begin(), declared.end());
+      std::ranges::sort(known);
+      return diag::fail(diag::Diagnostic(diag::Kind::UnknownSymbol, {name})
+                            .at(instruction.loc, {diag::Focus::Part::Operand, i})
+                            .suggest(name, known));
     }
   }
   return diag::success();
@@ -176,8 +187,13 @@ void Tracer::end_body() {
 
 isa::Version Tracer::lowest_version() const {
   constexpr isa::Version kWideRegisters{8, 3};  // .reg .b128, whatever uses it
-  isa::Version version = options_.target.minimum_version();
+  isa::Version version = std::max(options_.target.minimum_version(), required_);
   if (judge_ != nullptr) version = std::max(version, judge_->required_version());
+  for (const ir::Directive& directive : function_->directives) {
+    const auto* info =
+        isa::find_directive(module_->text(directive.name), isa::DirectivePlace::Entry);
+    if (info != nullptr) version = std::max(version, info->needs.version);
+  }
   const bool has_wide = std::ranges::any_of(
       function_->registers, [](const ir::Register& r) { return r.declared == isa::Type::B128; });
   return has_wide ? std::max(version, kWideRegisters) : version;
@@ -188,11 +204,11 @@ diag::Result<std::shared_ptr<ir::Module>> Tracer::finish() {
   if (auto status = check_nesting(); !status) return status.failure();
   if (auto status = check_labels(); !status) return status.failure();
   if (auto status = check_symbols(); !status) return status.failure();
-  loc_ = diag::Loc::None;
+  set_loc(diag::Loc::None);
   end_body();
   if (error_) return diag::fail(*take_error());
   place_shared();
-  function_->body.insert(function_->body.begin(), prologue_.begin(), prologue_.end());
+  function_->body.insert(function_->body.begin(), prologue_);
   prologue_.clear();
   if (options_.line_info) add_line_info();
   if (!options_.version) module_->version = lowest_version();

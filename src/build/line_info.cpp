@@ -55,7 +55,7 @@ class Files {
 void Tracer::add_line_info() {
   if (!function_->lines.empty()) return;  // the author places lines of their own
   Files files(*module_);
-  std::vector<ir::Statement> body;
+  support::GrowingArray<ir::Statement> body;
   body.reserve(function_->body.size() * 2);
   ir::SourcePosition last;
   for (const ir::Statement& statement : function_->body) {

@@ -38,7 +38,9 @@ Reg masked(Tracer& tracer, const SharedPlace& place, std::int64_t mask) {
 
 Reg encoded_descriptor(Tracer& tracer, const SharedPlace& place, std::uint64_t bits) {
   // The field counts units of 16 bytes: what is left over would be lost.
-  if (!check_place(tracer, place, 16, "a matrix descriptor")) return {};
+  if (!check_place(tracer, place, 16,
+                   {"a matrix descriptor", "addr_byte_offset|byte_offset|base|addr"}))
+    return {};
   return encode(tracer, masked(tracer, place, kAddressBits), bits);
 }
 
@@ -60,10 +62,15 @@ Reg masked_descriptor(Tracer& tracer, const SharedPlace& place, std::int64_t byt
 
 bool check_tile(Tracer& tracer, const SharedView& view, const TileUse& use) {
   const auto fail = [&](std::string problem) {
-    tracer.report({Kind::MatrixLayout, {std::string(use.instruction), std::move(problem)}});
+    tracer.report(
+        diag::Diagnostic(Kind::MatrixLayout, {std::string(use.instruction), std::move(problem)})
+            .about(use.parameters().tile));
     return false;
   };
-  if (use.k < 0) return refuse(tracer, "the k offset", "0 or more", std::to_string(use.k));
+  if (use.k < 0) {
+    return refuse(tracer, {"the k offset", use.parameters().k_offset}, "0 or more",
+                  std::to_string(use.k));
+  }
   const bool is_k = use.major == layout::Major::K;
   const auto rows = static_cast<std::int64_t>(view.rows());
   const auto columns = static_cast<std::int64_t>(view.columns());
@@ -84,11 +91,12 @@ std::optional<CanonicalTile> canonical_tile(Tracer& tracer, isa::Type type,
                                             std::span<const std::uint64_t> shape,
                                             layout::Major major,
                                             std::optional<layout::Swizzle> swizzle, std::uint32_t k,
-                                            bool byte_mn) {
+                                            bool byte_mn, TileParameters parameters) {
   if (shape.size() != 2) {
-    tracer.report(
-        {Kind::MatrixLayout,
-         {"a matrix descriptor", concat("a tile has two dimensions, got ", shape.size())}});
+    tracer.report(diag::Diagnostic(Kind::MatrixLayout,
+                                   {"a matrix descriptor",
+                                    concat("a tile has two dimensions, got ", shape.size())})
+                      .about(parameters.tile));
     return std::nullopt;
   }
   const bool is_k = major == layout::Major::K;
@@ -99,13 +107,14 @@ std::optional<CanonicalTile> canonical_tile(Tracer& tracer, isa::Type type,
   const auto picked =
       swizzle ? layout::canonical_layout(tile, *swizzle) : layout::pick_layout(tile);
   if (!picked) {
-    tracer.report({Kind::MatrixLayout, {"a matrix descriptor", picked.error()}});
+    tracer.report(diag::Diagnostic(Kind::MatrixLayout, {"a matrix descriptor", picked.error()})
+                      .about(parameters.tile));
     return std::nullopt;
   }
   const std::uint32_t step = layout::wgmma_k(tile.element_bytes);
   if (k % step != 0 || k >= tile.k) {
-    refuse(tracer, "the k offset", concat("a multiple of ", step, " below the tile's ", tile.k),
-           std::to_string(k));
+    refuse(tracer, {"the k offset", parameters.k_offset},
+           concat("a multiple of ", step, " below the tile's ", tile.k), std::to_string(k));
     return std::nullopt;
   }
   return CanonicalTile{*picked, layout::k_advance(tile, picked->swizzle, k)};

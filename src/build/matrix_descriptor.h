@@ -28,6 +28,8 @@ struct TileUse {
   std::int64_t columns = 0;  // of K, from `k` on
   std::int64_t k = 0;
   layout::Major major = layout::Major::K;
+
+  TileParameters parameters() const { return TileParameters::of(what == "A"); }
 };
 /// Whether the tile has what the product takes; reports what is missing otherwise.
 bool check_tile(Tracer& tracer, const SharedView& view, const TileUse& use);
@@ -42,6 +44,6 @@ std::optional<CanonicalTile> canonical_tile(Tracer& tracer, isa::Type type,
                                             std::span<const std::uint64_t> shape,
                                             layout::Major major,
                                             std::optional<layout::Swizzle> swizzle, std::uint32_t k,
-                                            bool byte_mn);
+                                            bool byte_mn, TileParameters parameters);
 
 }  // namespace pyptx::build

@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "arguments.h"
 #include "pyptx/support/concat.h"
 #include "types.h"
 
@@ -83,7 +85,9 @@ std::optional<ir::Operand> special_operand(std::string_view name) {
 Reg special(Tracer& tracer, std::string_view name) {
   const auto found = special_operand(support::concat(name.starts_with('%') ? "" : "%", name));
   if (!found) {
-    tracer.report({diag::Kind::UnknownSpecial, {std::string(name)}});
+    tracer.report(diag::Diagnostic(diag::Kind::UnknownSpecial, {std::string(name)})
+                      .about("name")
+                      .suggest(name, isa::special_register_names()));
     return {};
   }
   return special(tracer, static_cast<isa::SpecialRegister>(found->index), found->component);
@@ -95,15 +99,20 @@ Reg param(Tracer& tracer, isa::Type type, std::string_view name, std::optional<R
     return tracer.module().text(parameter.name) == name;
   });
   if (found == parameters.end()) {
-    tracer.report({diag::Kind::UnknownParameter, {std::string(name)}});
+    std::vector<std::string> known;
+    known.reserve(parameters.size());
+    for (const ir::Variable& parameter : parameters) {
+      known.emplace_back(tracer.module().text(parameter.name));
+    }
+    tracer.report(diag::Diagnostic(diag::Kind::UnknownParameter, {std::string(name)})
+                      .about("name")
+                      .suggest(name, known));
     return {};
   }
   // The assembler takes any width here, and reads the next parameter or the padding.
   if (bits(type) > found->size() * 8) {
-    tracer.report({diag::Kind::BadArgument,
-                   {support::concat("the type of parameter '", name, "'"),
-                    support::concat("at most ", found->size() * 8, " bits wide"),
-                    support::concat(".", isa::info(type).name)}});
+    refuse(tracer, {concat("the type of parameter '", name, "'"), "dtype"},
+           concat("at most ", found->size() * 8, " bits wide"), concat(".", isa::info(type).name));
     return {};
   }
   const Reg result = fresh_or(tracer, destination, type);
@@ -112,6 +121,7 @@ Reg param(Tracer& tracer, isa::Type type, std::string_view name, std::optional<R
 }
 
 Reg global_pointer(Tracer& tracer, std::string_view name) {
+  const Expansion here(tracer, "ptx.global_ptrs(...)");
   const Reg pointer = param(tracer, isa::Type::U64, name);
   if (tracer.has_error()) return pointer;
   return cvta_to_global(tracer, pointer, pointer);
@@ -159,16 +169,18 @@ ir::Operand variable(Tracer& tracer, std::string_view space, isa::Type type, std
   const auto place = std::ranges::find(kSpaces, space, [](const auto& p) { return p.first; });
   const auto link = std::ranges::find(kLinkages, linkage, [](const auto& p) { return p.first; });
   if (place == kSpaces.end() || link == kLinkages.end()) {
-    tracer.report({diag::Kind::BadArgument,
-                   {place == kSpaces.end() ? "the state space" : "the linkage",
-                    place == kSpaces.end() ? "shared, local, global or const"
-                                           : "extern, visible, weak or common",
-                    concat("'", place == kSpaces.end() ? space : linkage, "'")}});
+    if (place == kSpaces.end()) {
+      refuse(tracer, {"the state space", "space"}, "shared, local, global or const",
+             concat("'", space, "'"));
+    } else {
+      refuse(tracer, {"the linkage", "linking"}, "extern, visible, weak or common",
+             concat("'", linkage, "'"));
+    }
     return {};
   }
   if (align != 0 && !std::has_single_bit(align)) {
-    tracer.report({diag::Kind::BadArgument,
-                   {"the alignment of a variable", "a power of two", std::to_string(align)}});
+    refuse(tracer, {"the alignment of a variable", "align"}, "a power of two",
+           std::to_string(align));
     return {};
   }
   ir::Variable declared;

@@ -43,7 +43,7 @@ std::string spelling_of(const Arguments& in) {
   return is_spelling(narrow) ? narrow : text;
 }
 
-bool check_select(Tracer& tracer, const std::array<Index, 2>& select, std::string_view what) {
+bool check_select(Tracer& tracer, const std::array<Index, 2>& select, const char* what) {
   for (const Index& part : select) {
     if (part.is_constant() ? part.value >= 0 && part.value <= 3
                            : isa::info(part.reg->type).bits == 16) {
@@ -82,7 +82,8 @@ void sync(Tracer& tracer, const Arguments& in) {
 
 void ldmatrix(Tracer& tracer, std::span<const Reg> destination, const SharedPlace& source,
               const MoveOptions& options) {
-  if (options.source_format.empty() && !check_place(tracer, source, 16, "a row of ldmatrix"))
+  if (options.source_format.empty() &&
+      !check_place(tracer, source, 16, {"a row of ldmatrix", "src"}))
     return;
   const std::string stem = concat("ldmatrix.sync.aligned.", options.shape, ".", options.count,
                                   options.trans ? ".trans" : "", ".shared.");
@@ -106,7 +107,7 @@ void stmatrix(Tracer& tracer, const SharedPlace& destination, std::span<const Re
            concat("'", options.source_format, "'"));
     return;
   }
-  if (!check_place(tracer, destination, 16, "a row of stmatrix")) return;
+  if (!check_place(tracer, destination, 16, {"a row of stmatrix", "smem"})) return;
   const std::string stem = concat("stmatrix.sync.aligned.", options.shape, ".", options.count,
                                   options.trans ? ".trans" : "", ".shared.");
   constexpr std::string_view kTypes[] = {"b16", "b8"};

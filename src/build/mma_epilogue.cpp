@@ -15,7 +15,7 @@ using ir::Operand;
 constexpr std::size_t kValues = 8;  // f32 registers of 16 columns
 constexpr std::size_t kPairs = 4;   // what stmatrix.x4 takes
 
-bool check_registers(Tracer& tracer, std::string_view what, std::span<const Reg> registers,
+bool check_registers(Tracer& tracer, const Argument& what, std::span<const Reg> registers,
                      std::uint32_t bits) {
   for (const Reg& reg : registers) {
     if (isa::info(reg.type).bits == bits) continue;
@@ -24,19 +24,20 @@ bool check_registers(Tracer& tracer, std::string_view what, std::span<const Reg>
   return true;
 }
 
-bool check_count(Tracer& tracer, std::string_view what, std::size_t given, std::size_t wanted,
+bool check_count(Tracer& tracer, const Argument& what, std::size_t given, std::size_t wanted,
                  std::string_view type) {
   if (given == wanted) return true;
-  tracer.report({Kind::FragmentSize,
-                 {std::string(what), "stmatrix_x4_trans_f32_bf16", std::to_string(wanted),
-                  std::string(type), std::to_string(given)}});
+  tracer.report(diag::Diagnostic(Kind::FragmentSize,
+                                 {std::string(what.words), "stmatrix_x4_trans_f32_bf16",
+                                  std::to_string(wanted), std::string(type), std::to_string(given)})
+                    .about(what.parameter, what.element));
   return false;
 }
 
 bool check(Tracer& tracer, std::span<const Reg> fragment, Reg lane, std::int64_t row_stride,
            const Scratch& scratch) {
   if (fragment.empty() || fragment.size() % kValues != 0) {
-    return check_count(tracer, "the fragment", fragment.size(),
+    return check_count(tracer, {"the fragment", "frag"}, fragment.size(),
                        (fragment.size() / kValues + 1) * kValues, "f32");
   }
   if (row_stride <= 0 || row_stride % 16 != 0) {
@@ -50,8 +51,8 @@ bool check(Tracer& tracer, std::span<const Reg> fragment, Reg lane, std::int64_t
       !check_count(tracer, "tmp_pack", scratch.pairs.size(), kPairs, "32 bits")) {
     return false;
   }
-  return check_word(tracer, lane, "the lane") &&
-         check_registers(tracer, "the fragment", fragment, 32) &&
+  return check_word(tracer, lane, {"the lane", "lane"}) &&
+         check_registers(tracer, {"the fragment", "frag"}, fragment, 32) &&
          check_registers(tracer, "tmp_bf16", scratch.halves, 16) &&
          check_registers(tracer, "tmp_pack", scratch.pairs, 32);
 }
@@ -94,6 +95,7 @@ void convert(Tracer& tracer, std::span<const Reg> values, const Scratch& scratch
 void stmatrix_x4_trans_f32_bf16(Tracer& tracer, std::span<const Reg> fragment,
                                 const SharedPlace& base, Reg lane, std::int64_t row_stride,
                                 const Scratch& scratch) {
+  const Expansion here(tracer, "ptx.stmatrix_x4_trans_f32_bf16(...)");
   if (!check(tracer, fragment, lane, row_stride, scratch)) return;
   Scratch used = scratch;
   if (used.pairs.empty()) used.pairs = tracer.reg_array(isa::Type::B32, kPairs);

@@ -29,7 +29,7 @@ std::optional<ir::Operand> register_named(const Tracer& tracer, std::string_view
 
 }  // namespace
 
-ir::Operand named(Tracer& tracer, std::string_view text, std::uint16_t index) {
+ir::Operand named(Tracer& tracer, std::string_view text, diag::Focus focus) {
   if (text == "_") return ir::Operand::sink();
   const bool is_register =
       text.starts_with('%') || text.starts_with("-%") || text.starts_with("!%");
@@ -37,8 +37,7 @@ ir::Operand named(Tracer& tracer, std::string_view text, std::uint16_t index) {
   if (const auto special = special_operand(text)) return *special;
   if (const auto found = register_named(tracer, text)) return *found;
   const std::string what = support::concat("'", text, "', which names no register,");
-  tracer.report(diag::Diagnostic(diag::Kind::NotAnOperand, {what})
-                    .at(tracer.loc(), {diag::Focus::Part::Operand, index}));
+  tracer.report(diag::Diagnostic(diag::Kind::NotAnOperand, {what}).at(tracer.loc(), focus));
   return {};
 }
 

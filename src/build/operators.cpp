@@ -18,6 +18,7 @@ using support::concat;
 
 struct OpFacts {
   std::string_view text;     // what the author wrote
+  const char* shown;         // as an expansion
   std::string_view integer;  // opcode for integers; .type follows
   std::string_view real;     // for floats; empty: not defined
   bool is_bitwise = false;   // takes .bN and .pred
@@ -25,23 +26,25 @@ struct OpFacts {
 };
 
 constexpr OpFacts kOps[] = {
-    {"+", "add", "add"},
-    {"-", "sub", "sub"},
-    {"*", "mul.lo", "mul"},
-    {"/", "div", "div.rn"},
-    {"%", "rem", ""},
-    {"<<", "shl", "", false, true},
-    {">>", "shr", "", false, true},
-    {"&", "and", "", true},
-    {"|", "or", "", true},
-    {"^", "xor", "", true},
-    {"max", "max", "max"},
-    {"min", "min", "min"},
+    {"+", "operator +", "add", "add"},
+    {"-", "operator -", "sub", "sub"},
+    {"*", "operator *", "mul.lo", "mul"},
+    {"/", "operator /", "div", "div.rn"},
+    {"%", "operator %", "rem", ""},
+    {"<<", "operator <<", "shl", "", false, true},
+    {">>", "operator >>", "shr", "", false, true},
+    {"&", "operator &", "and", "", true},
+    {"|", "operator |", "or", "", true},
+    {"^", "operator ^", "xor", "", true},
+    {"max", "max(...)", "max", "max"},
+    {"min", "min(...)", "min", "min"},
 };
 
 // one-place: spelled into setp, which the table judges.
 constexpr std::string_view kComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 constexpr std::string_view kComparisonTexts[] = {"==", "!=", "<", "<=", ">", ">="};
+constexpr const char* kComparisonsShown[] = {"operator ==", "operator !=", "operator <",
+                                             "operator <=", "operator >",  "operator >="};
 
 /// The type both sides are brought to, or None after a report.
 isa::Type common_type(Tracer& tracer, std::string_view what, const Value& a, const Value& b) {
@@ -60,7 +63,7 @@ isa::Type common_type(Tracer& tracer, std::string_view what, const Value& a, con
   }
   tracer.report(
       diag::Diagnostic(diag::Kind::MixedTypes, {std::string(what), type_text(x), type_text(y)})
-          .note("convert one side with reg.from_(value, type)"));
+          .note(conversion_advice(x, y)));
   return isa::Type::None;
 }
 
@@ -130,6 +133,7 @@ Sides sides(Tracer& tracer, BinaryOp op, const Value& a, const Value& b, isa::Ty
 
 Reg binary(Tracer& tracer, BinaryOp op, Value a, Value b) {
   const OpFacts& facts = kOps[static_cast<std::size_t>(op)];
+  const Expansion here(tracer, facts.shown);
   isa::Type type = isa::Type::None;
   if (facts.is_shift) {
     // A literal on the left has no type of its own; 1 << n is a 32-bit word.
@@ -148,6 +152,7 @@ Reg binary(Tracer& tracer, BinaryOp op, Value a, Value b) {
 }
 
 Reg update(Tracer& tracer, BinaryOp op, Reg destination, Value b) {
+  const Expansion here(tracer, kOps[static_cast<std::size_t>(op)].shown);
   const isa::Type named = instruction_type(tracer, op, destination.type);
   if (tracer.has_error()) return destination;
   if (const Reg* reg = b.reg(); reg != nullptr && !kOps[static_cast<std::size_t>(op)].is_shift &&
@@ -171,6 +176,7 @@ Reg update(Tracer& tracer, BinaryOp op, Reg destination, Value b) {
 
 Reg compare(Tracer& tracer, Comparison comparison, Value a, Value b) {
   const auto index = static_cast<std::size_t>(comparison);
+  const Expansion here(tracer, kComparisonsShown[index]);
   const isa::Type type = common_type(tracer, kComparisonTexts[index], a, b);
   if (tracer.has_error()) return {};
   const bool is_equality = comparison == Comparison::Eq || comparison == Comparison::Ne;

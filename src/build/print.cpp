@@ -202,6 +202,7 @@ Operand buffer_of(Tracer& tracer, std::span<const Reg> registers) {
 }  // namespace
 
 void print(Tracer& tracer, std::string_view format, std::span<const Value> values, Guard guard) {
+  const Expansion here(tracer, "ptx.printf(...)");
   const auto conversions = conversions_of(tracer, format);
   if (!conversions) return;
   if (conversions->size() != values.size()) {
@@ -231,6 +232,7 @@ void print(Tracer& tracer, std::string_view format, std::span<const Value> value
 }
 
 void assert_that(Tracer& tracer, Guard condition, std::string_view message) {
+  const Expansion here(tracer, "ptx.assert_(...)");
   if (!condition.predicate) {
     tracer.report({diag::Kind::GuardType, {"nothing"}});
     return;

@@ -8,6 +8,7 @@
 #include <bit>
 #include <string>
 
+#include "arguments.h"
 #include "pyptx/layout/canonical.h"
 #include "pyptx/support/concat.h"
 
@@ -24,22 +25,26 @@ bool check_shape(Tracer& tracer, std::string_view name, isa::Type type,
                  std::span<const std::uint64_t> shape) {
   const std::uint32_t bits = isa::info(type).bits;
   if (bits < 8) {
-    tracer.report({Kind::SharedAllocation,
-                   {std::string(name),
-                    concat("elements of type ", isa::info(type).name, " have no address")}});
+    tracer.report(
+        diag::Diagnostic(Kind::SharedAllocation,
+                         {std::string(name),
+                          concat("elements of type ", isa::info(type).name, " have no address")})
+            .about("dtype|T"));
     return false;
   }
   constexpr std::uint64_t kWindow = std::uint64_t{1} << 32;  // shared addresses have 32 bits
   std::uint64_t bytes = bits / 8;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) {
-      tracer.report(
-          {Kind::SharedAllocation, {std::string(name), concat("dimension ", i, " is 0")}});
+      tracer.report(diag::Diagnostic(Kind::SharedAllocation,
+                                     {std::string(name), concat("dimension ", i, " is 0")})
+                        .about("shape", static_cast<std::uint16_t>(i)));
       return false;
     }
     if (shape[i] >= kWindow / bytes) {
-      tracer.report(
-          {Kind::SharedAllocation, {std::string(name), "more than shared memory can address"}});
+      tracer.report(diag::Diagnostic(Kind::SharedAllocation,
+                                     {std::string(name), "more than shared memory can address"})
+                        .about("shape"));
       return false;
     }
     bytes *= shape[i];
@@ -51,27 +56,31 @@ bool check_swizzle(Tracer& tracer, const SharedView& view) {
   const std::uint32_t span = layout::swizzle_span(view.swizzle);
   const std::uint32_t period = layout::swizzle_period(view.swizzle);
   if (view.align % period != 0) {
-    tracer.report(
-        {Kind::SharedAlignment,
-         {view.name, std::to_string(view.align),
-          concat("the ", swizzle_text(view.swizzle), " swizzle"), std::to_string(period)}});
+    tracer.report(diag::Diagnostic(Kind::SharedAlignment,
+                                   {concat("'", view.name, "'"), std::to_string(view.align),
+                                    concat("the ", swizzle_text(view.swizzle), " swizzle"),
+                                    std::to_string(period)})
+                      .about("align"));
     return false;
   }
   const std::uint64_t row = view.columns() * view.element_bytes();
   if (row % span != 0) {
-    tracer.report({Kind::SharedAllocation,
-                   {view.name, concat("a row has ", row, " bytes, the ", swizzle_text(view.swizzle),
-                                      " swizzle needs a multiple of ", span)}});
+    tracer.report(diag::Diagnostic(Kind::SharedAllocation,
+                                   {view.name, concat("a row has ", row, " bytes, the ",
+                                                      swizzle_text(view.swizzle),
+                                                      " swizzle needs a multiple of ", span)})
+                      .about("shape"));
     return false;
   }
   const std::uint64_t tile = view.rows() * row;
   if (view.shape.size() > 2 && tile % period != 0) {
-    tracer.report({Kind::SharedAllocation,
-                   {view.name, concat("a stage has ", tile,
-                                      " bytes, so the next one would not "
-                                      "start on the ",
-                                      period, " bytes that the ", swizzle_text(view.swizzle),
-                                      " swizzle needs")}});
+    tracer.report(
+        diag::Diagnostic(
+            Kind::SharedAllocation,
+            {view.name,
+             concat("a stage has ", tile, " bytes, so the next one would not start on ", "the ",
+                    period, " bytes that the ", swizzle_text(view.swizzle), " swizzle needs")})
+            .about("shape"));
     return false;
   }
   return true;
@@ -87,12 +96,9 @@ Reg base_of(Tracer& tracer, const SharedPlace& place) {
 
 }  // namespace
 
-bool check_word(Tracer& tracer, const Index& value, std::string_view what) {
+bool check_word(Tracer& tracer, const Index& value, const Argument& what) {
   if (value.is_constant() || isa::info(value.reg->type).bits == 32) return true;
-  tracer.report({Kind::BadArgument,
-                 {std::string(what), "an integer or a 32-bit register",
-                  concat("a register of type ", isa::info(value.reg->type).name)}});
-  return false;
+  return refuse(tracer, what, "an integer or a 32-bit register", words(value));
 }
 
 Reg address_of(Tracer& tracer, const SharedPlace& place) {
@@ -140,8 +146,10 @@ SharedView allocate(Tracer& tracer, isa::Type type, std::span<const std::uint64_
                    : std::max(kDefaultAlign, layout::swizzle_period(options.swizzle));
   if (!check_shape(tracer, view.name, type, shape)) return view;
   if (!std::has_single_bit(view.align)) {
-    tracer.report({Kind::SharedAllocation,
-                   {view.name, concat("the alignment ", view.align, " is not a power of two")}});
+    tracer.report(diag::Diagnostic(
+                      Kind::SharedAllocation,
+                      {view.name, concat("the alignment ", view.align, " is not a power of two")})
+                      .about("align"));
     return view;
   }
   if (view.swizzle != layout::Swizzle::None && !check_swizzle(tracer, view)) return view;
@@ -156,9 +164,10 @@ SharedView allocate_tile(Tracer& tracer, isa::Type type, std::span<const std::ui
                          layout::Major major, SharedOptions options) {
   const std::string name = options.name.empty() ? "smem" : std::string(options.name);
   if (shape.size() < 2) {
-    tracer.report(
-        {Kind::SharedAllocation,
-         {name, concat("a matrix tile has at least two dimensions, got ", shape.size())}});
+    tracer.report(diag::Diagnostic(Kind::SharedAllocation,
+                                   {name, concat("a matrix tile has at least two dimensions, got ",
+                                                 shape.size())})
+                      .about("shape"));
     return {};
   }
   const auto rows = static_cast<std::uint32_t>(shape[shape.size() - 2]);
@@ -167,7 +176,7 @@ SharedView allocate_tile(Tracer& tracer, isa::Type type, std::span<const std::ui
   const auto picked = layout::pick_layout(
       {isa::info(type).bits / 8U, is_k ? rows : columns, is_k ? columns : rows, major});
   if (!picked) {
-    tracer.report({Kind::SharedAllocation, {name, picked.error()}});
+    tracer.report(diag::Diagnostic(Kind::SharedAllocation, {name, picked.error()}).about("shape"));
     return {};
   }
   options.swizzle = picked->swizzle;
@@ -177,8 +186,9 @@ SharedView allocate_tile(Tracer& tracer, isa::Type type, std::span<const std::ui
 
 SharedView slice(Tracer& tracer, const SharedView& view, std::span<const Index> indices) {
   if (indices.size() >= view.shape.size()) {
-    tracer.report({Kind::SharedRank,
-                   {view.name, std::to_string(view.shape.size()), std::to_string(indices.size())}});
+    tracer.report(diag::Diagnostic(Kind::SharedRank, {view.name, std::to_string(view.shape.size()),
+                                                      std::to_string(indices.size())})
+                      .about("key"));
     return view;
   }
   const std::size_t left = view.shape.size() - indices.size();
@@ -193,13 +203,18 @@ SharedView slice(Tracer& tracer, const SharedView& view, std::span<const Index> 
   for (std::size_t i = 0; i < indices.size(); ++i) {
     part.shape.erase(part.shape.begin());
     const Index& index = indices[i];
-    if (!check_word(tracer, index, concat("index ", i, " of '", view.name, "'"))) return view;
+    if (!check_word(
+            tracer, index,
+            {concat("index ", i, " of '", view.name, "'"), "key", static_cast<std::uint16_t>(i)})) {
+      return view;
+    }
     const std::uint64_t extent = view.shape[i];
     if (index.is_constant() &&
         (index.value < 0 || static_cast<std::uint64_t>(index.value) >= extent)) {
-      tracer.report({Kind::SharedIndex,
-                     {std::to_string(i), view.name, std::to_string(extent - 1),
-                      std::to_string(index.value)}});
+      tracer.report(diag::Diagnostic(Kind::SharedIndex,
+                                     {std::to_string(i), view.name, std::to_string(extent - 1),
+                                      std::to_string(index.value)})
+                        .about("key", static_cast<std::uint16_t>(i)));
       return view;
     }
     const auto stride = static_cast<std::int64_t>(part.bytes());

@@ -54,20 +54,24 @@ Index blocked_offset(Tracer& tracer, const SharedView& view, const Index& row, c
 
 bool check_indices(Tracer& tracer, const SharedView& view, std::span<const Index> indices) {
   if (indices.size() != view.shape.size()) {
-    tracer.report({Kind::SharedRank,
-                   {view.name, std::to_string(view.shape.size()), std::to_string(indices.size())}});
+    tracer.report(diag::Diagnostic(Kind::SharedRank, {view.name, std::to_string(view.shape.size()),
+                                                      std::to_string(indices.size())})
+                      .about("key"));
     return false;
   }
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Index& index = indices[i];
-    if (!check_word(tracer, index, support::concat("index ", i, " of '", view.name, "'"))) {
+    if (!check_word(tracer, index,
+                    {support::concat("index ", i, " of '", view.name, "'"), "key",
+                     static_cast<std::uint16_t>(i)})) {
       return false;
     }
     if (index.is_constant() &&
         (index.value < 0 || static_cast<std::uint64_t>(index.value) >= view.shape[i])) {
-      tracer.report({Kind::SharedIndex,
-                     {std::to_string(i), view.name, std::to_string(view.shape[i] - 1),
-                      std::to_string(index.value)}});
+      tracer.report(diag::Diagnostic(Kind::SharedIndex, {std::to_string(i), view.name,
+                                                         std::to_string(view.shape[i] - 1),
+                                                         std::to_string(index.value)})
+                        .about("key", static_cast<std::uint16_t>(i)));
       return false;
     }
   }
@@ -103,11 +107,12 @@ isa::Type access_type(isa::Type type) {
 }  // namespace
 
 Index apply_swizzle(Tracer& tracer, Swizzle swizzle, const Index& offset) {
+  const Expansion here(tracer, "smem.apply_swizzle(...)");
   if (swizzle == Swizzle::None) return offset;
   if (offset.is_constant()) {
     return layout::apply_swizzle(swizzle, static_cast<std::uint32_t>(offset.value));
   }
-  if (!check_word(tracer, offset, "the offset")) return offset;
+  if (!check_word(tracer, offset, {"the offset", "offset"})) return offset;
   const Reg line = tracer.reg(isa::Type::U32);
   const Reg bits = tracer.reg(isa::Type::U32);
   const Reg result = tracer.reg(isa::Type::U32);
@@ -150,6 +155,7 @@ void store_shared(Tracer& tracer, isa::Type type, const SharedPlace& place, ir::
 
 Reg load_element(Tracer& tracer, const SharedView& view, std::span<const Index> indices,
                  Guard guard) {
+  const Expansion here(tracer, "smem[...]");
   const SharedPlace place = element(tracer, view, indices);
   if (tracer.has_error()) return {};
   return load_shared(tracer, view.type, place, guard);
@@ -157,6 +163,7 @@ Reg load_element(Tracer& tracer, const SharedView& view, std::span<const Index> 
 
 void store_element(Tracer& tracer, const SharedView& view, std::span<const Index> indices,
                    ir::Operand value, Guard guard) {
+  const Expansion here(tracer, "smem[...] = ...");
   const SharedPlace place = element(tracer, view, indices);
   if (tracer.has_error()) return;
   store_shared(tracer, view.type, place, value, guard);

@@ -14,9 +14,13 @@
 #include <vector>
 
 #include "pyptx/build/tracer.h"
+#include "pyptx/isa/directive.h"
+#include "pyptx/support/concat.h"
 
 namespace pyptx::build {
 namespace {
+
+using support::concat;
 
 constexpr std::uint32_t kDynamicAlign = 128;
 constexpr std::uint32_t kMapBytes = 128;
@@ -24,6 +28,41 @@ constexpr std::uint32_t kMapAlign = 64;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
+}
+
+/// Why a directive with so many values cannot stand at an entry of that target; or nothing.
+std::optional<diag::Diagnostic> directive_problem(const isa::Target& target, std::string_view name,
+                                                  std::size_t count) {
+  constexpr auto kPlace = isa::DirectivePlace::Entry;
+  const std::string dotted = concat(".", name);
+  const isa::DirectiveInfo* info = isa::find_directive(name, kPlace);
+  if (info == nullptr) {
+    std::vector<std::string> known;
+    for (const isa::DirectiveInfo& other : isa::all_directives()) {
+      if (isa::has(other.places, kPlace)) known.push_back(concat(".", other.name));
+    }
+    return diag::Diagnostic(diag::Kind::UnknownDirective, {dotted}).suggest(dotted, known);
+  }
+  if (!info->needs.admits(target)) {
+    diag::Diagnostic problem(diag::Kind::TargetTooLow,
+                             {dotted, info->needs.targets_text(), target.text()});
+    problem.needed = {info->needs.version.text(), info->needs.targets_text()};
+    problem.present = {"", target.text()};
+    return std::move(problem).see(info->manual);
+  }
+  const bool has_numbers = info->arguments == isa::DirectiveArguments::Integers;
+  if (has_numbers && count >= info->minimum && count <= info->maximum) return std::nullopt;
+  if (info->arguments == isa::DirectiveArguments::None && count == 0) return std::nullopt;
+  std::string wanted = "given no values";
+  if (has_numbers) {
+    wanted = concat("given ", int{info->minimum});
+    if (info->minimum != info->maximum) wanted += concat(" to ", int{info->maximum});
+    wanted += " values";
+  } else if (info->arguments != isa::DirectiveArguments::None) {
+    wanted = "written with ptx.pragma or in ptx.raw";
+  }
+  return diag::Diagnostic(diag::Kind::DirectiveValue, {dotted, wanted, std::to_string(count)})
+      .see(info->manual);
 }
 
 }  // namespace
@@ -45,6 +84,10 @@ void Tracer::add_map_parameter(std::string_view name) {
 }
 
 void Tracer::add_directive(std::string_view name, std::span<const std::int64_t> values) {
+  if (auto problem = directive_problem(options_.target, name, values.size())) {
+    report(std::move(*problem));
+    return;
+  }
   ir::Directive directive;
   directive.name = module_->symbols.intern(name);
   directive.values.assign(values.begin(), values.end());
@@ -202,7 +245,7 @@ void Tracer::place_shared() {
         {ir::StatementKind::Variable, static_cast<std::uint32_t>(function_->variables.size())});
     function_->variables.push_back(std::move(variable));
   }
-  prologue_.insert(prologue_.begin(), declarations.begin(), declarations.end());
+  prologue_.insert(prologue_.begin(), declarations);
 }
 
 void Tracer::move_shared() {

@@ -29,8 +29,7 @@ bool check_group(Tracer& tracer, int cta_group) {
                 std::to_string(cta_group));
 }
 
-std::optional<ir::Operand> memory_of(Tracer& tracer, const TmemPlace& place,
-                                     std::string_view what) {
+std::optional<ir::Operand> memory_of(Tracer& tracer, const TmemPlace& place, const Argument& what) {
   if (!check_word(tracer, place.base, what)) return std::nullopt;
   return tracer.address(place.base, place.offset);
 }
@@ -38,7 +37,7 @@ std::optional<ir::Operand> memory_of(Tracer& tracer, const TmemPlace& place,
 void alloc(Tracer& tracer, const SharedPlace& address, const Index& columns, int cta_group,
            bool exclusive) {
   if (!check_group(tracer, cta_group) ||
-      !check_word(tracer, columns, "the columns of tcgen05.alloc")) {
+      !check_word(tracer, columns, {"the columns of tcgen05.alloc", "ncols"})) {
     return;
   }
   tracer.emit(concat("tcgen05.alloc.cta_group::", cta_group, ".sync.aligned.shared::cta",
@@ -48,8 +47,8 @@ void alloc(Tracer& tracer, const SharedPlace& address, const Index& columns, int
 
 void dealloc(Tracer& tracer, Reg address, const Index& columns, int cta_group, bool exclusive) {
   if (!check_group(tracer, cta_group) ||
-      !check_word(tracer, address, "the address of tcgen05.dealloc") ||
-      !check_word(tracer, columns, "the columns of tcgen05.dealloc")) {
+      !check_word(tracer, address, {"the address of tcgen05.dealloc", "taddr"}) ||
+      !check_word(tracer, columns, {"the columns of tcgen05.dealloc", "ncols"})) {
     return;
   }
   tracer.emit(concat("tcgen05.dealloc.cta_group::", cta_group,
@@ -65,7 +64,7 @@ void relinquish_alloc_permit(Tracer& tracer, int cta_group) {
 
 void ld(Tracer& tracer, std::span<const Reg> destination, const TmemPlace& source,
         const MoveOptions& options) {
-  const auto memory = memory_of(tracer, source, "the address of tcgen05.ld");
+  const auto memory = memory_of(tracer, source, {"the address of tcgen05.ld", "taddr"});
   if (!memory) return;
   std::vector<Operand> operands{vector_of(tracer, destination), *memory};
   if (options.split) operands.push_back(Operand::integer(*options.split));
@@ -75,7 +74,7 @@ void ld(Tracer& tracer, std::span<const Reg> destination, const TmemPlace& sourc
 
 void ld_red(Tracer& tracer, std::span<const Reg> destination, const TmemPlace& source,
             const Reduction& reduction, const MoveOptions& options) {
-  const auto memory = memory_of(tracer, source, "the address of tcgen05.ld.red");
+  const auto memory = memory_of(tracer, source, {"the address of tcgen05.ld.red", "taddr"});
   if (!memory) return;
   if (options.pack) {
     refuse(tracer, "pack", "left out with a reduction", "True");
@@ -91,7 +90,7 @@ void ld_red(Tracer& tracer, std::span<const Reg> destination, const TmemPlace& s
 
 void st(Tracer& tracer, const TmemPlace& destination, std::span<const Reg> source,
         const MoveOptions& options) {
-  const auto memory = memory_of(tracer, destination, "the address of tcgen05.st");
+  const auto memory = memory_of(tracer, destination, {"the address of tcgen05.st", "taddr"});
   if (!memory) return;
   std::vector<Operand> operands{*memory};
   if (options.split) operands.push_back(Operand::integer(*options.split));
@@ -102,9 +101,10 @@ void st(Tracer& tracer, const TmemPlace& destination, std::span<const Reg> sourc
 
 void cp(Tracer& tracer, const TmemPlace& destination, const Index& descriptor,
         std::string_view shape, const CopyOptions& options) {
-  const auto memory = memory_of(tracer, destination, "the address of tcgen05.cp");
+  const auto memory = memory_of(tracer, destination, {"the address of tcgen05.cp", "taddr"});
   if (!memory || !check_group(tracer, options.cta_group)) return;
-  if (descriptor.reg && !check_wide(tracer, "the descriptor of tcgen05.cp", *descriptor.reg)) {
+  if (descriptor.reg &&
+      !check_wide(tracer, {"the descriptor of tcgen05.cp", "desc"}, *descriptor.reg)) {
     return;
   }
   const auto part = [](std::string_view prefix, const std::string& text) {
@@ -116,17 +116,24 @@ void cp(Tracer& tracer, const TmemPlace& destination, const Index& descriptor,
 }
 
 void shift(Tracer& tracer, const TmemPlace& place, int cta_group, Guard guard) {
-  const auto memory = memory_of(tracer, place, "the address of tcgen05.shift");
+  const auto memory = memory_of(tracer, place, {"the address of tcgen05.shift", "taddr"});
   if (!memory || !check_group(tracer, cta_group)) return;
   tracer.emit(concat("tcgen05.shift.cta_group::", cta_group, ".down"), {*memory}, guard);
 }
 
 void commit(Tracer& tracer, const SharedPlace& barrier, const CommitOptions& options) {
+  const Expansion here(tracer, "ptx.tcgen05.commit(...)");
   if (!check_group(tracer, options.cta_group)) return;
   std::optional<Operand> mask;
   if (options.multicast_mask) {
     mask = cta_mask(tracer, *options.multicast_mask);
     if (!mask) return;
+    if (mask->kind == ir::OperandKind::Integer) {
+      // ptxas before 13.4 takes the mask from a register only.
+      const Reg word = tracer.reg(isa::Type::B16);
+      tracer.emit("mov.b16", {word, *mask});
+      mask = Operand(word);
+    }
   }
   std::vector<Operand> operands{memory_at(tracer, barrier)};
   if (mask) operands.push_back(*mask);

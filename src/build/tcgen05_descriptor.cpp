@@ -37,6 +37,7 @@ std::optional<layout::ElementFormat> element_format(isa::Type type) {
 
 Reg descriptor(Tracer& tracer, const SharedPlace& place,
                const layout::Tcgen05MatrixDescriptor& fields) {
+  const Expansion here(tracer, "ptx.tcgen05.descriptor(...)");
   layout::Tcgen05MatrixDescriptor constant = fields;
   constant.start = 0;
   if (const auto problem = constant.problem()) {
@@ -48,8 +49,10 @@ Reg descriptor(Tracer& tracer, const SharedPlace& place,
 
 Reg auto_descriptor(Tracer& tracer, const SharedPlace& place, isa::Type type,
                     std::span<const std::uint64_t> shape, layout::Major major,
-                    std::optional<layout::Swizzle> swizzle, std::uint32_t k) {
-  const auto tile = canonical_tile(tracer, type, shape, major, swizzle, k, true);
+                    std::optional<layout::Swizzle> swizzle, std::uint32_t k,
+                    TileParameters parameters) {
+  const Expansion here(tracer, "ptx.tcgen05.auto_descriptor(...)");
+  const auto tile = canonical_tile(tracer, type, shape, major, swizzle, k, true, parameters);
   if (!tile) return {};
   return descriptor(tracer, place.plus(tile->advance),
                     {0, tile->layout.leading_bytes, tile->layout.stride_bytes, 0, false,
@@ -58,6 +61,7 @@ Reg auto_descriptor(Tracer& tracer, const SharedPlace& place, isa::Type type,
 
 Reg masked_descriptor(Tracer& tracer, const SharedPlace& place, std::int64_t byte_offset,
                       std::int64_t mask, std::uint64_t const_bits) {
+  const Expansion here(tracer, "ptx.tcgen05.masked_descriptor(...)");
   return build::masked_descriptor(tracer, place, byte_offset, mask, const_bits);
 }
 

@@ -31,33 +31,33 @@ constexpr std::array<std::pair<std::string_view, layout::MmaKind>, 7> kKinds{{
 }};
 
 bool check_together(Tracer& tracer, const MmaArguments& in) {
-  const auto needs = [&](bool is_wrong, std::string_view what, std::string_view wanted,
+  const auto needs = [&](bool is_wrong, const Argument& what, std::string_view wanted,
                          std::string_view got) {
     return !is_wrong || refuse(tracer, what, wanted, std::string(got));
   };
   const bool is_scaled = in.scale_a.has_value() || in.scale_b.has_value();
   const bool a_in_tmem = std::holds_alternative<TmemPlace>(in.a);
   return check_group(tracer, in.cta_group) &&
-         needs(in.scale_a.has_value() != in.scale_b.has_value(), "the block scales",
-               "given for A and B", "one of them") &&
+         needs(in.scale_a.has_value() != in.scale_b.has_value(),
+               {"the block scales", "scale_a|scale_b"}, "given for A and B", "one of them") &&
          needs(!is_scaled && !in.scale_vec.empty(), "scale_vec", "left out without block scales",
                in.scale_vec) &&
-         needs(in.ashift && !a_in_tmem, "A of a product with ashift", "in tensor memory",
+         needs(in.ashift && !a_in_tmem, {"A of a product with ashift", "a"}, "in tensor memory",
                "shared memory") &&
-         needs(std::holds_alternative<TmemPlace>(in.b), "B of tcgen05.mma", "in shared memory",
-               "tensor memory") &&
-         needs(in.zero_column_mask.has_value() && !in.ws, "the zero-column mask",
-               "of a .ws product", "a plain one") &&
-         needs(in.collector_buffer.has_value() && !in.ws, "the collector buffer",
-               "of a .ws product", "a plain one") &&
+         needs(std::holds_alternative<TmemPlace>(in.b), {"B of tcgen05.mma", "b"},
+               "in shared memory", "tensor memory") &&
+         needs(in.zero_column_mask.has_value() && !in.ws,
+               {"the zero-column mask", "zero_column_mask"}, "of a .ws product", "a plain one") &&
+         needs(in.collector_buffer.has_value() && !in.ws,
+               {"the collector buffer", "collector_buffer"}, "of a .ws product", "a plain one") &&
          needs(in.ws && (in.ashift || is_scaled || !in.disable_output_lane.empty() || in.scale_d ||
                          in.lut || !in.collector_a.empty()),
-               "a .ws product",
+               {"a .ws product", "ws"},
                "without ashift, block scales, disabled lanes, scale_d and "
                "collector_a",
                "one of them") &&
-         (!in.collector_buffer ||
-          check_range(tracer, "the collector buffer", *in.collector_buffer, 0, 3));
+         (!in.collector_buffer || check_range(tracer, {"the collector buffer", "collector_buffer"},
+                                              *in.collector_buffer, 0, 3));
 }
 
 /// The shape and types of a product whose instruction descriptor is a number.
@@ -89,17 +89,21 @@ bool check_view(Tracer& tracer, const MmaArguments& in, const SharedView& view, 
   const layout::Major major = view.major.value_or(layout::Major::K);
   const bool is_mn = is_a ? described->transpose_a : described->transpose_b;
   if (is_mn != (major == layout::Major::MN)) {
-    tracer.report({Kind::MatrixLayout,
-                   {"tcgen05.mma", concat("'", view.name, "' is ", is_mn ? "K" : "MN",
-                                          "-major, the instruction descriptor says that ", what,
-                                          " is ", is_mn ? "MN" : "K", "-major")}});
+    tracer.report(
+        diag::Diagnostic(Kind::MatrixLayout,
+                         {"tcgen05.mma", concat("'", view.name, "' is ", is_mn ? "K" : "MN",
+                                                "-major, the instruction descriptor says that ",
+                                                what, " is ", is_mn ? "MN" : "K", "-major")})
+            .about(is_a ? "a" : "b"));
     return false;
   }
   if (!holds(view.type, is_a ? described->a : described->b)) {
     tracer.report(
-        {Kind::MatrixLayout,
-         {"tcgen05.mma", concat("'", view.name, "' holds ", isa::info(view.type).name,
-                                ", the instruction descriptor says otherwise of ", what)}});
+        diag::Diagnostic(
+            Kind::MatrixLayout,
+            {"tcgen05.mma", concat("'", view.name, "' holds ", isa::info(view.type).name,
+                                   ", the instruction descriptor says otherwise of ", what)})
+            .about(is_a ? "a" : "b"));
     return false;
   }
   // Every kind takes 32 bytes of K of a dense operand, and twice that of B beside a sparse A.
@@ -112,7 +116,8 @@ bool check_view(Tracer& tracer, const MmaArguments& in, const SharedView& view, 
 
 /// A descriptor that is a number says which product it is for.
 bool check_instruction(Tracer& tracer, const MmaArguments& in) {
-  if (in.instruction.reg) return check_word(tracer, in.instruction, "the instruction descriptor");
+  if (in.instruction.reg)
+    return check_word(tracer, in.instruction, {"the instruction descriptor", "idesc"});
   const auto found = described_by(in);
   if (!found) return true;  // the table's to refuse
   const layout::InstructionDescriptor& described = *found;
@@ -125,12 +130,14 @@ bool check_instruction(Tracer& tracer, const MmaArguments& in) {
     problem = described.sparse ? "it is for a sparse A, and there is no metadata"
                                : "it is for a dense A, and there is metadata";
   }
-  if (!problem && described.encode() != bits) {
-    problem = concat("bits of it mean nothing to .kind::", in.kind);
+  const std::string lost = layout::InstructionDescriptor::meaningless_field(described.kind, bits);
+  if (!problem && !lost.empty()) {
+    problem = concat(lost, ", which means nothing to .kind::", in.kind);
   }
   if (!problem) return true;
-  tracer.report(
-      {Kind::InstructionDescriptor, {concat("tcgen05.mma with .kind::", in.kind), *problem}});
+  tracer.report(diag::Diagnostic(Kind::InstructionDescriptor,
+                                 {concat("tcgen05.mma with .kind::", in.kind), *problem})
+                    .about("idesc"));
   return false;
 }
 
@@ -159,27 +166,30 @@ std::optional<Operand> source_operand(Tracer& tracer, const MmaArguments& in, bo
   const Source& source = is_a ? in.a : in.b;
   const std::int64_t k = is_a ? in.k_offset_a : in.k_offset_b;
   const std::string_view what = is_a ? "A" : "B";
+  const TileParameters parameters = TileParameters::of(is_a);
   if (const auto* place = std::get_if<TmemPlace>(&source)) {
-    return memory_of(tracer, *place, concat(what, " in tensor memory"));
+    return memory_of(tracer, *place, {concat(what, " in tensor memory"), parameters.tile});
   }
   if (const auto* view = std::get_if<SharedView>(&source)) {
     if (!check_view(tracer, in, *view, is_a)) return std::nullopt;
     const Reg made = auto_descriptor(tracer, view->place, view->type, view->shape,
                                      view->major.value_or(layout::Major::K), view->swizzle,
-                                     static_cast<std::uint32_t>(k));
+                                     static_cast<std::uint32_t>(k), parameters);
     if (tracer.has_error()) return std::nullopt;
     return Operand(made);
   }
   if (k != 0) {
-    refuse(tracer, "the k offset", "0 where the operand is not a tile", std::to_string(k));
+    refuse(tracer, {"the k offset", parameters.k_offset}, "0 where the operand is not a tile",
+           std::to_string(k));
     return std::nullopt;
   }
   const Reg given = std::get<Reg>(source);
-  if (!check_wide(tracer, concat("the descriptor of ", what), given)) return std::nullopt;
+  if (!check_wide(tracer, {concat("the descriptor of ", what), parameters.tile}, given))
+    return std::nullopt;
   return Operand(given);
 }
 
-bool add_memory(Tracer& tracer, const std::optional<TmemPlace>& place, std::string_view what,
+bool add_memory(Tracer& tracer, const std::optional<TmemPlace>& place, const Argument& what,
                 std::vector<Operand>& operands) {
   if (!place) return true;
   const auto memory = memory_of(tracer, *place, what);
@@ -190,25 +200,28 @@ bool add_memory(Tracer& tracer, const std::optional<TmemPlace>& place, std::stri
 }  // namespace
 
 void mma(Tracer& tracer, const MmaArguments& in) {
+  const Expansion here(tracer, "ptx.tcgen05.mma(...)");
   if (!check_together(tracer, in) || !check_instruction(tracer, in)) return;
+  // The scales' default is .block32, and ptxas before 13.4 asks for the version that brought it.
+  if (in.scale_a && in.scale_vec.empty()) tracer.require_version({8, 8});
   std::vector<Operand> operands;
-  if (!add_memory(tracer, in.d, "D of tcgen05.mma", operands)) return;
+  if (!add_memory(tracer, in.d, {"D of tcgen05.mma", "d"}, operands)) return;
   const auto a = source_operand(tracer, in, true);
   if (!a) return;
   const auto b = source_operand(tracer, in, false);
   if (!b) return;
   operands.push_back(*a);
   operands.push_back(*b);
-  if (!add_memory(tracer, in.lut, "the lookup table", operands) ||
-      !add_memory(tracer, in.metadata, "the sparsity metadata", operands)) {
+  if (!add_memory(tracer, in.lut, {"the lookup table", "lut"}, operands) ||
+      !add_memory(tracer, in.metadata, {"the sparsity metadata", "sp_meta"}, operands)) {
     return;
   }
   operands.push_back(in.instruction.operand());
   if (!in.disable_output_lane.empty()) {
     operands.push_back(vector_of(tracer, std::span<const Reg>(in.disable_output_lane)));
   }
-  if (!add_memory(tracer, in.scale_a, "the scales of A", operands) ||
-      !add_memory(tracer, in.scale_b, "the scales of B", operands)) {
+  if (!add_memory(tracer, in.scale_a, {"the scales of A", "scale_a"}, operands) ||
+      !add_memory(tracer, in.scale_b, {"the scales of B", "scale_b"}, operands)) {
     return;
   }
   operands.push_back(as_predicate(tracer, in.enable_input_d, "enable_input_d"));

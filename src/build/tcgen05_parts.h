@@ -4,8 +4,8 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
+#include "pyptx/build/argument.h"
 #include "pyptx/build/tcgen05.h"
 
 namespace pyptx::build::tcgen05 {
@@ -13,6 +13,6 @@ namespace pyptx::build::tcgen05 {
 /// Whether `cta_group` is 1 or 2, and the kernel's; reports it otherwise.
 bool check_group(Tracer& tracer, int cta_group);
 /// [base+offset]; nothing, and a report on `what`, where the base is not a 32-bit register.
-std::optional<ir::Operand> memory_of(Tracer& tracer, const TmemPlace& place, std::string_view what);
+std::optional<ir::Operand> memory_of(Tracer& tracer, const TmemPlace& place, const Argument& what);
 
 }  // namespace pyptx::build::tcgen05

@@ -17,6 +17,7 @@ using diag::Kind;
 using ir::Operand;
 using support::concat;
 
+constexpr const char* kCoordinates = "coord|coords";
 constexpr std::size_t kFourRows = 5;  // coordinates: a column and four rows
 
 /// What one tensor copy names: its rank, its map and where in it.
@@ -24,30 +25,38 @@ struct Box {
   std::size_t rank = 0;
   Reg map;
   std::span<const Index> coordinates;
-  std::size_t expected = 0;  // coordinates
+  std::size_t expected = 0;           // coordinates
+  const char* map_parameter = "src";  // a store has it in dst
 };
 
-Box box_of(std::size_t rank, Reg map, std::span<const Index> coordinates) {
-  return {rank, map, coordinates, rank};
+Box box_of(std::size_t rank, Reg map, std::span<const Index> coordinates,
+           const char* map_parameter = "src") {
+  return {rank, map, coordinates, rank, map_parameter};
 }
-Box rows_of(Reg map, std::span<const Index> coordinates) {
-  return {2, map, coordinates, kFourRows};
+Box rows_of(Reg map, std::span<const Index> coordinates, const char* map_parameter = "src") {
+  return {2, map, coordinates, kFourRows, map_parameter};
 }
 
 bool check(Tracer& tracer, const Box& box) {
-  if (!check_range(tracer, "the rank of a tensor copy", static_cast<std::int64_t>(box.rank), 1,
-                   5)) {
+  if (!check_range(tracer, {"the rank of a tensor copy", ""}, static_cast<std::int64_t>(box.rank),
+                   1, 5)) {
     return false;
   }
   if (box.coordinates.size() != box.expected) {
-    tracer.report({Kind::TensorCoordinates,
-                   {std::to_string(box.rank), std::to_string(box.coordinates.size()),
-                    std::to_string(box.expected)}});
+    tracer.report(
+        diag::Diagnostic(Kind::TensorCoordinates,
+                         {box.expected == box.rank
+                              ? concat("a ", box.rank, "-dimensional tensor copy")
+                              : std::string("a copy of four rows (the column, then each row)"),
+                          std::to_string(box.coordinates.size()), std::to_string(box.expected)})
+            .about(kCoordinates));
     return false;
   }
-  if (!check_wide(tracer, "the tensor map of a copy", box.map)) return false;
+  if (!check_wide(tracer, {"the tensor map of a copy", box.map_parameter}, box.map)) return false;
   for (std::size_t i = 0; i < box.coordinates.size(); ++i) {
-    if (!check_word(tracer, box.coordinates[i], concat("coordinate ", i, " of a tensor copy"))) {
+    if (!check_word(tracer, box.coordinates[i],
+                    {concat("coordinate ", i, " of a tensor copy"), kCoordinates,
+                     static_cast<std::uint16_t>(i)})) {
       return false;
     }
   }
@@ -74,7 +83,8 @@ bool add_options(Tracer& tracer, const LoadOptions& options, std::string& spelli
   if (!options.offsets.empty()) {
     for (const Index& offset : options.offsets) {
       if (offset.is_constant() || isa::info(offset.reg->type).bits == 16) continue;
-      return refuse(tracer, "an im2col offset", "an integer or a 16-bit register", words(offset));
+      return refuse(tracer, {"an im2col offset", "offsets"}, "an integer or a 16-bit register",
+                    words(offset));
     }
     operands.push_back(vector_of(tracer, std::span<const Index>(options.offsets)));
   }
@@ -85,7 +95,7 @@ bool add_options(Tracer& tracer, const LoadOptions& options, std::string& spelli
 
 void load_box(Tracer& tracer, const Box& box, const SharedPlace& destination,
               const SharedPlace& barrier, const LoadOptions& options) {
-  if (!check(tracer, box) || !check_place(tracer, destination, 128, "a tensor copy") ||
+  if (!check(tracer, box) || !check_place(tracer, destination, 128, {"a tensor copy", "dst"}) ||
       !check_choice(tracer, "cta_group", options.cta_group, 1, 2)) {
     return;
   }
@@ -99,7 +109,7 @@ void load_box(Tracer& tracer, const Box& box, const SharedPlace& destination,
 
 void store_box(Tracer& tracer, std::string_view stem, const Box& box, const SharedPlace& source,
                const StoreOptions& options) {
-  if (!check(tracer, box) || !check_place(tracer, source, 128, "a tensor copy")) return;
+  if (!check(tracer, box) || !check_place(tracer, source, 128, {"a tensor copy", "src"})) return;
   std::vector<Operand> operands{address_of_box(tracer, box), memory_at(tracer, source)};
   if (options.cache_policy) operands.push_back(*options.cache_policy);
   tracer.emit(
@@ -110,7 +120,8 @@ void store_box(Tracer& tracer, std::string_view stem, const Box& box, const Shar
 void prefetch_box(Tracer& tracer, const Box& box, const LoadOptions& options) {
   if (!check(tracer, box)) return;
   if (options.multicast_mask || options.cta_group != 1) {
-    refuse(tracer, "a prefetch", "of one CTA", "a multicast mask or a CTA pair");
+    refuse(tracer, {"a prefetch", "multicast_mask|cta_group"}, "of one CTA",
+           "a multicast mask or a CTA pair");
     return;
   }
   std::string spelling =
@@ -136,14 +147,14 @@ void load(Tracer& tracer, std::size_t rank, const SharedPlace& destination, Reg 
 void store(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> coordinates,
            const SharedPlace& source, const StoreOptions& options) {
   store_box(tracer, concat("cp.async.bulk.tensor.", rank, "d.global.shared::cta."),
-            box_of(rank, map, coordinates), source, options);
+            box_of(rank, map, coordinates, "dst"), source, options);
 }
 
 void reduce(Tracer& tracer, std::string_view op, std::size_t rank, Reg map,
             std::span<const Index> coordinates, const SharedPlace& source,
             const StoreOptions& options) {
   store_box(tracer, concat("cp.reduce.async.bulk.tensor.", rank, "d.global.shared::cta.", op, "."),
-            box_of(rank, map, coordinates), source, options);
+            box_of(rank, map, coordinates, "dst"), source, options);
 }
 
 void prefetch(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> coordinates,
@@ -161,7 +172,7 @@ void scatter4(Tracer& tracer, Reg map, std::span<const Index> coordinates,
               const SharedPlace& source, const StoreOptions& options) {
   StoreOptions scattering = options;
   scattering.mode = "tile::scatter4";
-  store_box(tracer, "cp.async.bulk.tensor.2d.global.shared::cta.", rows_of(map, coordinates),
+  store_box(tracer, "cp.async.bulk.tensor.2d.global.shared::cta.", rows_of(map, coordinates, "dst"),
             source, scattering);
 }
 
@@ -173,7 +184,7 @@ void prefetch_gather4(Tracer& tracer, Reg map, std::span<const Index> coordinate
 std::vector<Index> blocked_coordinates(Tracer& tracer, const Index& row, const Index& column) {
   constexpr int kShift = 6;  // 64 elements to a block
   if (column.is_constant()) return {0, row, column.value >> kShift};
-  if (!check_word(tracer, column, "the column of a tensor copy")) return {};
+  if (!check_word(tracer, column, {"the column of a tensor copy", "col"})) return {};
   const Reg block = tracer.reg(isa::Type::U32);
   tracer.emit("shr.u32", {block, *column.reg, Operand::integer(kShift)});
   return {0, row, block};

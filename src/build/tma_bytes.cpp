@@ -16,14 +16,15 @@ using ir::Operand;
 using support::concat;
 
 bool check_bytes(Tracer& tracer, const Index& bytes) {
-  if (!bytes.is_constant()) return check_word(tracer, bytes, "the bytes of a bulk copy");
+  if (!bytes.is_constant()) return check_word(tracer, bytes, {"the bytes of a bulk copy", "bytes"});
   if (bytes.value > 0 && bytes.value % 16 == 0) return true;
-  return refuse(tracer, "the bytes of a bulk copy", "a multiple of 16",
+  return refuse(tracer, {"the bytes of a bulk copy", "bytes"}, "a multiple of 16",
                 std::to_string(bytes.value));
 }
 
-bool check_shared(Tracer& tracer, const SharedPlace& place, const Index& bytes) {
-  return check_bytes(tracer, bytes) && check_place(tracer, place, 16, "a bulk copy");
+bool check_shared(Tracer& tracer, const SharedPlace& place, const char* parameter,
+                  const Index& bytes) {
+  return check_bytes(tracer, bytes) && check_place(tracer, place, 16, {"a bulk copy", parameter});
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ bool check_shared(Tracer& tracer, const SharedPlace& place, const Index& bytes) 
 void load_bytes(Tracer& tracer, const SharedPlace& destination, ir::Operand source,
                 const Index& bytes, const SharedPlace& barrier, std::optional<Index> multicast_mask,
                 Guard guard) {
-  if (!check_shared(tracer, destination, bytes)) return;
+  if (!check_shared(tracer, destination, "dst", bytes)) return;
   std::string spelling = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
   std::vector<Operand> operands{memory_at(tracer, destination), source, bytes.operand(),
                                 memory_at(tracer, barrier)};
@@ -46,14 +47,14 @@ void load_bytes(Tracer& tracer, const SharedPlace& destination, ir::Operand sour
 
 void store_bytes(Tracer& tracer, ir::Operand destination, const SharedPlace& source,
                  const Index& bytes, Guard guard) {
-  if (!check_shared(tracer, source, bytes)) return;
+  if (!check_shared(tracer, source, "src", bytes)) return;
   tracer.emit("cp.async.bulk.global.shared::cta.bulk_group",
               {destination, memory_at(tracer, source), bytes.operand()}, guard);
 }
 
 void reduce_bytes(Tracer& tracer, std::string_view op, isa::Type type, ir::Operand destination,
                   const SharedPlace& source, const Index& bytes, Guard guard) {
-  if (!check_shared(tracer, source, bytes)) return;
+  if (!check_shared(tracer, source, "src", bytes)) return;
   // A 16-bit sum keeps its subnormals: there is no other form of it.
   const std::string noftz = concat(".noftz.", isa::info(type).name);
   const std::string plain = concat(".", isa::info(type).name);
@@ -69,9 +70,9 @@ void prefetch_bytes(Tracer& tracer, ir::Operand source, const Index& bytes, Guar
 
 void copy_to_cluster(Tracer& tracer, Reg destination, const SharedPlace& source, const Index& bytes,
                      Reg barrier, Guard guard) {
-  if (!check_shared(tracer, source, bytes) ||
-      !check_word(tracer, destination, "the destination of a copy in the cluster") ||
-      !check_word(tracer, barrier, "the mbarrier of a copy in the cluster")) {
+  if (!check_shared(tracer, source, "src", bytes) ||
+      !check_word(tracer, destination, {"the destination of a copy in the cluster", "dst"}) ||
+      !check_word(tracer, barrier, {"the mbarrier of a copy in the cluster", "mbar"})) {
     return;
   }
   tracer.emit("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
@@ -86,7 +87,7 @@ void commit_group(Tracer& tracer, Guard guard) {
 
 void wait_group(Tracer& tracer, std::int64_t pending, bool read) {
   if (pending < 0) {
-    refuse(tracer, "the pending groups of cp.async.bulk.wait_group", "0 or more",
+    refuse(tracer, {"the pending groups of cp.async.bulk.wait_group", "n"}, "0 or more",
            std::to_string(pending));
     return;
   }

@@ -30,6 +30,23 @@ std::uint16_t next_tag() {
   return tag;
 }
 
+bool is_register(const ir::Operand& operand) {
+  return operand.kind == ir::OperandKind::Register || operand.kind == ir::OperandKind::NotRegister;
+}
+
+/// Whether a register operand is one of the `count` registers of the tracer with that tag.
+bool is_of(const ir::Operand& operand, std::uint16_t tag, std::size_t count) {
+  return (operand.count == 0 || operand.count == tag) && operand.index < count;
+}
+
+/// Word number `index` after the opcode.
+std::string_view modifier_of(std::string_view spelling, std::size_t index) {
+  for (std::size_t i = 0; i <= index; ++i) {
+    spelling.remove_prefix(std::min(spelling.find('.') + 1, spelling.size()));
+  }
+  return spelling.substr(0, spelling.find('.'));
+}
+
 }  // namespace
 
 Tracer::Tracer(Options options, ir::Judge* judge)
@@ -58,19 +75,16 @@ std::optional<diag::Diagnostic> Tracer::take_error() { return std::exchange(erro
 
 void Tracer::report(diag::Diagnostic error) {
   if (error_) return;
-  if (error.loc == diag::Loc::None) error.loc = loc_;
+  if (error.loc == diag::Loc::None) error.loc = caller_.value_or(loc_);
   error_ = std::move(error);
 }
 
 bool Tracer::claim(ir::Operand& operand, diag::Focus focus) {
-  if (operand.kind != ir::OperandKind::Register && operand.kind != ir::OperandKind::NotRegister) {
-    return true;
-  }
-  const bool is_ours =
-      (operand.count == 0 || operand.count == tag_) && operand.index < function_->registers.size();
+  if (!is_register(operand)) return true;
+  const bool is_ours = is_of(operand, tag_, function_->registers.size());
   operand.count = 0;
   if (is_ours) return true;
-  report(diag::Diagnostic(diag::Kind::ForeignRegister, {}).at(loc_, focus));
+  report(diag::Diagnostic(diag::Kind::ForeignRegister, {}).at(caller_.value_or(loc_), focus));
   return false;
 }
 
@@ -79,8 +93,15 @@ void Tracer::emit(const isa::Spelling* spelling, std::span<const ir::Operand> op
   if (error_ || spelling == nullptr) return;
   const std::size_t mark = function_->operands.size();
   ir::Instruction& instruction = function_->append(spelling, operands, loc_);
+  const std::size_t registers = function_->registers.size();
   for (std::uint16_t i = 0; i < instruction.operand_count; ++i) {
-    claim(function_->operands[mark + i], {diag::Focus::Part::Operand, i});
+    ir::Operand& operand = function_->operands[mark + i];
+    if (!is_register(operand)) continue;
+    if (is_of(operand, tag_, registers)) {
+      operand.count = 0;  // what claim() does, without the call
+    } else {
+      claim(operand, {diag::Focus::Part::Operand, i});
+    }
   }
   if (guard.predicate) {
     ir::Operand predicate = *guard.predicate;
@@ -115,7 +136,14 @@ const isa::Spelling* Tracer::lookup(std::string_view spelling) {
   if (known != spellings_.end()) return known->second;
   auto found = isa::spell(spelling);
   if (!found) {
-    report(std::move(found.error()));
+    diag::Diagnostic error = std::move(found.error());
+    if (error.focus.part == diag::Focus::Part::Modifier) {
+      // The call of a helper has the word in one of its arguments; the module keeps it.
+      const std::string_view word = modifier_of(spelling, error.focus.index);
+      error.focus.parameter = module_->text(module_->symbols.intern(word));
+    }
+    error.loc = loc_;
+    report(std::move(error));
     return nullptr;
   }
   spellings_.emplace(spelling, *found);

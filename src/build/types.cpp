@@ -16,6 +16,14 @@ isa::Type by_width(std::uint32_t width, isa::Type w16, isa::Type w32, isa::Type 
 
 }  // namespace
 
+std::string conversion_advice(isa::Type a, isa::Type b) {
+  if (a == isa::Type::Pred || b == isa::Type::Pred) {
+    return "a predicate is no number: ptx.selp(type, d, x, y, p) picks one by it, `a != b` makes "
+           "one";
+  }
+  return "convert one side with reg.from_(value, type)";
+}
+
 bool is_integer(isa::Type type) {
   switch (type) {
     case isa::Type::B8:

@@ -15,6 +15,9 @@ inline std::uint32_t bits(isa::Type type) { return isa::info(type).bits; }
 /// ".u32", for messages
 inline std::string type_text(isa::Type type) { return "." + std::string(isa::info(type).name); }
 
+/// How an author brings a value of one of these types to the other.
+std::string conversion_advice(isa::Type a, isa::Type b);
+
 /// A whole number of 8 to 64 bits, or bits of that width.
 bool is_integer(isa::Type type);
 /// A float format that has add, mul and setp.

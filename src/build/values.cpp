@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arguments.h"
 #include "literals.h"
 #include "pyptx/build/operators.h"
 #include "pyptx/support/concat.h"
@@ -114,7 +115,7 @@ ir::Operand operand(Tracer& tracer, Value value, isa::Type type, std::string_vie
     if (!is_same && !is_small) {
       tracer.report(diag::Diagnostic(diag::Kind::MixedTypes,
                                      {std::string(what), type_text(type), type_text(reg->type)})
-                        .note("convert one side with reg.from_(value, type)"));
+                        .note(conversion_advice(type, reg->type)));
     }
     return *reg;
   }
@@ -129,8 +130,12 @@ Reg scalar(Tracer& tracer, isa::Type type, std::optional<Value> init, std::strin
   if (init && init->reg() != nullptr && !is_move(type, init->reg()->type)) {
     const Reg source = *init->reg();
     if (!is_number(type) || !is_number(source.type)) {
-      tracer.report(
-          {diag::Kind::MixedTypes, {"reg.scalar", type_text(type), type_text(source.type)}});
+      auto problem = diag::Diagnostic(diag::Kind::MixedTypes,
+                                      {"reg.scalar", type_text(type), type_text(source.type)});
+      if (type == isa::Type::Pred || source.type == isa::Type::Pred) {
+        problem.notes.push_back(conversion_advice(type, source.type));
+      }
+      tracer.report(std::move(problem).about("init|src"));
       return {};
     }
     const Reg result = tracer.reg(type, name);
@@ -149,7 +154,7 @@ void assign(Tracer& tracer, Reg destination, Value source) {
     if (!is_move(destination.type, reg->type)) {
       tracer.report(diag::Diagnostic(diag::Kind::MixedTypes,
                                      {"=", type_text(destination.type), type_text(reg->type)})
-                        .note("convert one side with reg.from_(value, type)"));
+                        .note(conversion_advice(destination.type, reg->type)));
       return;
     }
     if (reg->id == destination.id) return;
@@ -166,9 +171,8 @@ std::vector<Reg> wgmma_fragment(Tracer& tracer, std::int64_t m, std::int64_t n, 
                                 std::string_view name) {
   constexpr std::int64_t kThreads = 128;
   if (m <= 0 || n <= 0 || m * n % kThreads != 0) {
-    tracer.report(
-        {diag::Kind::BadArgument,
-         {"m * n of a warpgroup fragment", "a positive multiple of 128", concat(m, " * ", n)}});
+    refuse(tracer, {"m * n of a warpgroup fragment", "n"}, "a positive multiple of 128",
+           concat(m, " * ", n));
     return {};
   }
   return tracer.reg_array(type, static_cast<std::size_t>(m * n / kThreads), name);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "arguments.h"
 #include "pyptx/build/memory.h"
 #include "types.h"
 
@@ -56,14 +57,19 @@ Reg exchanged(Tracer& tracer, Reg value, std::int64_t distance, std::int64_t wid
 }  // namespace
 
 Reg warp_reduce(Tracer& tracer, BinaryOp op, Reg value, std::int64_t width) {
+  const Expansion here(tracer, op == BinaryOp::Max   ? "ptx.warp.reduce_max(...)"
+                               : op == BinaryOp::Min ? "ptx.warp.reduce_min(...)"
+                                                     : "ptx.warp.reduce_sum(...)");
   if (width < 2 || width > kWarp || !std::has_single_bit(static_cast<std::uint64_t>(width))) {
-    tracer.report({diag::Kind::BadArgument,
-                   {"the width of a warp reduction", "2, 4, 8, 16 or 32", std::to_string(width)}});
+    refuse(tracer, {"the width of a warp reduction", "width"}, "2, 4, 8, 16 or 32",
+           std::to_string(width));
     return value;
   }
   const std::uint32_t size = bits(value.type);
   if (value.type == isa::Type::Pred || size < 16 || size > 64) {
-    tracer.report({diag::Kind::OperatorType, {"a warp reduction", type_text(value.type)}});
+    tracer.report(
+        diag::Diagnostic(diag::Kind::OperatorType, {"a warp reduction", type_text(value.type)})
+            .about("reg"));
     return value;
   }
   for (std::int64_t distance = width / 2; distance > 0; distance /= 2) {

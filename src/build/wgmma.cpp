@@ -20,33 +20,34 @@ using support::concat;
 
 constexpr std::size_t kFragmentA = 4;  // 64 x 256 bits over 128 threads
 
-bool check_fragment(Tracer& tracer, std::string_view what, const std::vector<Reg>& fragment,
+bool check_fragment(Tracer& tracer, const Argument& what, const std::vector<Reg>& fragment,
                     std::size_t count, std::string_view spelling) {
   if (fragment.size() == count) return true;
-  tracer.report({Kind::FragmentSize,
-                 {std::string(what), std::string(spelling), std::to_string(count), "32 bits",
-                  std::to_string(fragment.size())}});
+  tracer.report(diag::Diagnostic(Kind::FragmentSize, {std::string(what.words),
+                                                      std::string(spelling), std::to_string(count),
+                                                      "32 bits", std::to_string(fragment.size())})
+                    .about(what.parameter, what.element));
   return false;
 }
 
 /// Moves a descriptor the author made `k` columns on, inside its swizzle row.
-std::optional<Operand> advanced_descriptor(Tracer& tracer, Reg descriptor, std::int64_t k,
+std::optional<Operand> advanced_descriptor(Tracer& tracer, Reg descriptor, const TileUse& use,
                                            std::uint32_t element_bits, bool transposed) {
-  if (!check_wide(tracer, "a matrix descriptor", descriptor)) return std::nullopt;
-  if (k == 0) return Operand(descriptor);
+  const auto [tile, offset] = use.parameters();
+  if (!check_wide(tracer, {"a matrix descriptor", tile}, descriptor)) return std::nullopt;
+  if (use.k == 0) return Operand(descriptor);
   if (transposed) {
-    tracer.report({Kind::MatrixLayout,
-                   {"wgmma.mma_async",
-                    "a k offset into an MN-major operand needs the tile, a "
-                    "descriptor does not say how long its rows are"}});
+    tracer.report(diag::Diagnostic(Kind::MatrixLayout,
+                                   {"wgmma.mma_async",
+                                    "a k offset into an MN-major operand needs the tile, a "
+                                    "descriptor does not say how long its rows are"})
+                      .about(offset));
     return std::nullopt;
   }
-  const std::int64_t bytes = k * element_bits / 8;
+  const std::int64_t bytes = use.k * element_bits / 8;
   if (bytes < 0 || bytes % 32 != 0 || bytes >= 128) {
-    tracer.report(
-        {Kind::BadArgument,
-         {"the k offset into a descriptor", "a multiple of 32 bytes inside a swizzle row of 128",
-          concat(bytes, " bytes")}});
+    refuse(tracer, {"the k offset into a descriptor", offset},
+           "a multiple of 32 bytes inside a swizzle row of 128", concat(bytes, " bytes"));
     return std::nullopt;
   }
   const Reg moved = tracer.reg(isa::Type::B64);
@@ -72,15 +73,19 @@ bool holds(isa::Type stored, isa::Type type) {
 std::optional<Operand> tile_operand(Tracer& tracer, const SharedView& view, isa::Type type,
                                     TileUse use, int& trans) {
   if (!holds(view.type, type)) {
-    tracer.report({Kind::MatrixLayout,
-                   {"wgmma.mma_async", concat("'", view.name, "' holds ", isa::info(view.type).name,
-                                              ", the operand is ", isa::info(type).name)}});
+    tracer.report(diag::Diagnostic(Kind::MatrixLayout,
+                                   {"wgmma.mma_async",
+                                    concat("'", view.name, "' holds ", isa::info(view.type).name,
+                                           ", the operand is ", isa::info(type).name)})
+                      .about(use.parameters().tile));
     return std::nullopt;
   }
   if (view.major == layout::Major::K && trans == 1) {
-    tracer.report({Kind::MatrixLayout,
-                   {"wgmma.mma_async",
-                    concat("'", view.name, "' is a K-major tile, it cannot be transposed")}});
+    tracer.report(
+        diag::Diagnostic(Kind::MatrixLayout,
+                         {"wgmma.mma_async",
+                          concat("'", view.name, "' is a K-major tile, it cannot be transposed")})
+            .about(use.what == "A" ? "trans_a" : "trans_b"));
     return std::nullopt;
   }
   if (view.major == layout::Major::MN) trans = 1;
@@ -94,7 +99,7 @@ std::optional<Operand> tile_operand(Tracer& tracer, const SharedView& view, isa:
   if (!check_tile(tracer, view, use)) return std::nullopt;
   const Reg descriptor =
       auto_descriptor(tracer, view.place, is_bit ? isa::Type::B8 : type, view.shape, use.major,
-                      view.swizzle, static_cast<std::uint32_t>(use.k));
+                      view.swizzle, static_cast<std::uint32_t>(use.k), use.parameters());
   if (tracer.has_error()) return std::nullopt;
   return Operand(descriptor);
 }
@@ -105,19 +110,20 @@ std::optional<Operand> source_operand(Tracer& tracer, const Source& source, isa:
     return tile_operand(tracer, *view, type, use, trans);
   }
   if (const auto* descriptor = std::get_if<Reg>(&source)) {
-    return advanced_descriptor(tracer, *descriptor, use.k, isa::info(type).bits, trans == 1);
+    return advanced_descriptor(tracer, *descriptor, use, isa::info(type).bits, trans == 1);
   }
   const auto& fragment = std::get<std::vector<Reg>>(source);
   if (use.what != "A") {
-    tracer.report({Kind::BadArgument, {"B of wgmma.mma_async", "in shared memory", "registers"}});
+    refuse(tracer, {"B of wgmma.mma_async", "b"}, "in shared memory", "registers");
     return std::nullopt;
   }
-  if (!check_fragment(tracer, use.what, fragment, kFragmentA, spelling)) return std::nullopt;
+  if (!check_fragment(tracer, {"A", "a"}, fragment, kFragmentA, spelling)) return std::nullopt;
   if (use.k != 0 || trans != 0) {
-    tracer.report({Kind::MatrixLayout,
-                   {"wgmma.mma_async",
-                    "an operand in registers has no k offset and cannot be "
-                    "transposed"}});
+    tracer.report(
+        diag::Diagnostic(
+            Kind::MatrixLayout,
+            {"wgmma.mma_async", "an operand in registers has no k offset and cannot be transposed"})
+            .about(use.k != 0 ? "a_k_offset" : "trans_a"));
     return std::nullopt;
   }
   return vector_of(tracer, fragment);
@@ -131,6 +137,7 @@ std::size_t fragment_size(std::int64_t m, std::int64_t n, isa::Type type) {
 }
 
 void mma_async(Tracer& tracer, const MmaArguments& in) {
+  const Expansion here(tracer, "ptx.wgmma.mma_async(...)");
   const auto& [m, n, k] = in.shape;
   const bool is_bit = in.type_a == isa::Type::B1;
   const std::string spelling =
@@ -141,7 +148,7 @@ void mma_async(Tracer& tracer, const MmaArguments& in) {
       !check_choice(tracer, "scale_b", in.scale_b, 1, -1) ||
       !check_choice(tracer, "trans_a", in.trans_a, 0, 1) ||
       !check_choice(tracer, "trans_b", in.trans_b, 0, 1) ||
-      !check_fragment(tracer, "D", in.d, fragment_size(m, n, in.type_d), spelling)) {
+      !check_fragment(tracer, {"D", "d"}, in.d, fragment_size(m, n, in.type_d), spelling)) {
     return;
   }
   int trans_a = in.trans_a;
@@ -156,13 +163,20 @@ void mma_async(Tracer& tracer, const MmaArguments& in) {
   const bool is_integer = isa::info(in.type_d).kind == isa::TypeKind::Signed;
   const bool is_half = isa::info(in.type_a).bits == 16;
   if ((trans_a == 1 || trans_b == 1) && !is_half) {
-    tracer.report({Kind::MatrixLayout,
-                   {"wgmma.mma_async", concat("only f16 and bf16 operands can be MN-major, not ",
-                                              isa::info(in.type_a).name)}});
+    tracer.report(
+        diag::Diagnostic(Kind::MatrixLayout,
+                         {"wgmma.mma_async", concat("only f16 and bf16 operands can be MN-major, "
+                                                    "not ",
+                                                    isa::info(in.type_a).name)})
+            .about(in.trans_a == 1   ? "trans_a"
+                   : in.trans_b == 1 ? "trans_b"
+                   : trans_a == 1    ? "a"
+                                     : "b"));
     return;
   }
   if (is_integer && (in.scale_a != 1 || in.scale_b != 1)) {
-    tracer.report({Kind::BadArgument, {"scale_a and scale_b of an integer product", "1", "-1"}});
+    const char* guilty = in.scale_a != 1 ? "scale_a" : "scale_b";
+    refuse(tracer, {"scale_a and scale_b of an integer product", guilty}, "1", "-1");
     return;
   }
   const Reg scale_d = as_predicate(tracer, in.scale_d, "scale_d");
@@ -190,8 +204,8 @@ void commit_group(Tracer& tracer) { tracer.emit("wgmma.commit_group.sync.aligned
 
 void wait_group(Tracer& tracer, std::int64_t pending) {
   if (pending < 0 || pending > 7) {
-    tracer.report({Kind::BadArgument,
-                   {"the pending groups of wgmma.wait_group", "0 to 7", std::to_string(pending)}});
+    refuse(tracer, {"the pending groups of wgmma.wait_group", "n"}, "0 to 7",
+           std::to_string(pending));
     return;
   }
   tracer.emit("wgmma.wait_group.sync.aligned", {Operand::integer(pending)});

@@ -6,7 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "pyptx/support/nearest.h"
 
 namespace pyptx::diag {
 namespace {
@@ -55,8 +58,21 @@ std::string_view text(Severity severity) {
   return "error";
 }
 
+Diagnostic&& Diagnostic::suggest(std::string_view word, std::span<const std::string> known) && {
+  for (std::string& name : support::nearest(word, known)) {
+    fixits.push_back({std::move(name), "did you mean", {}, Loc::None, std::nullopt, false});
+  }
+  return std::move(*this);
+}
+
 void Diagnostic::resolve(const LocationTable& table) {
-  if (!place) place = table.resolve(loc, focus);
+  if (!place) {
+    place = table.resolve(loc, focus);
+    for (const std::string_view helper : table.expansions(loc)) {
+      notes.push_back("in expansion of " + std::string(helper));
+    }
+    if (!place) loc = Loc::None;  // what is known of it is told
+  }
   for (Label& label : labels) {
     if (!label.place) label.place = table.resolve(label.loc);
   }

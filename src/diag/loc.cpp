@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "line_index.h"
 
@@ -30,16 +31,11 @@ TextRange kept(std::string_view text, std::size_t line, std::size_t at) {
 }  // namespace
 
 LocationTable::LocationTable() : lines_(std::make_shared<const LineIndex>()) {
-  entries_.emplace_back();
+  entries_.push_back({});
 }
 
 Loc LocationTable::text(std::uint32_t begin, std::uint32_t end) {
   entries_.push_back({begin, end, Kind::Text});
-  return static_cast<Loc>(entries_.size() - 1);
-}
-
-Loc LocationTable::native(const char* file, std::uint32_t line) {
-  entries_.push_back({reinterpret_cast<std::uintptr_t>(file), line, Kind::Native});
   return static_cast<Loc>(entries_.size() - 1);
 }
 
@@ -78,6 +74,25 @@ Place LocationTable::text_place(std::uint64_t begin, std::uint64_t end) const {
   return place;
 }
 
+const LocationTable::Entry* LocationTable::author(Loc loc) const {
+  auto index = static_cast<std::uint32_t>(loc);
+  while (index < entries_.size() && entries_[index].kind == Kind::Expansion) {
+    index = entries_[index].b;
+  }
+  return index < entries_.size() ? &entries_[index] : nullptr;
+}
+
+std::vector<std::string_view> LocationTable::expansions(Loc loc) const {
+  std::vector<std::string_view> helpers;
+  auto index = static_cast<std::uint32_t>(loc);
+  while (index < entries_.size() && entries_[index].kind == Kind::Expansion) {
+    helpers.emplace_back(
+        reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entries_[index].a)));
+    index = entries_[index].b;
+  }
+  return helpers;
+}
+
 std::optional<TextRange> LocationTable::range(Loc loc, Focus focus) const {
   const auto index = static_cast<std::uint32_t>(loc);
   if ((index & kTokenBit) != 0 && tokens_) return tokens_->extent(index & ~kTokenBit, focus);
@@ -91,10 +106,12 @@ std::optional<Place> LocationTable::resolve(Loc loc, Focus focus) const {
     const TextRange bytes = tokens_->extent(index & ~kTokenBit, focus);
     return text_place(bytes.begin, bytes.end);
   }
-  if (index >= entries_.size()) return std::nullopt;
-  const Entry& entry = entries_[index];
+  const Entry* const found = author(loc);
+  if (found == nullptr) return std::nullopt;
+  const Entry& entry = *found;
   switch (entry.kind) {
     case Kind::None:
+    case Kind::Expansion:
       return std::nullopt;
     case Kind::Text:
       return text_place(entry.a, entry.b);
@@ -112,9 +129,9 @@ std::optional<Place> LocationTable::resolve(Loc loc, Focus focus) const {
 }
 
 std::optional<SourcePoint> LocationTable::point(Loc loc) const {
-  const auto index = static_cast<std::uint32_t>(loc);
-  if (index >= entries_.size()) return std::nullopt;
-  const Entry& entry = entries_[index];
+  const Entry* const found = author(loc);
+  if (found == nullptr) return std::nullopt;
+  const Entry& entry = *found;
   if (entry.kind == Kind::External && resolver_) return resolver_->point(entry.a, entry.b);
   if (entry.kind != Kind::Native) return std::nullopt;
   return SourcePoint{reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)), entry.b};

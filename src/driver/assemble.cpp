@@ -79,8 +79,7 @@ diag::Result<CompilerInfo> find_compiler(Compiler wanted) {
 
 AssembleResult assemble(std::string_view ptx, const AssembleOptions& asked) {
   AssembleOptions options = asked;
-  // Read from the text, which is all that travels: to caches, to XLA, to other processes.
-  if (ptx.find("\n.file ") != std::string_view::npos) options.flags.emplace_back(kLineInfo);
+  if (options.line_info) options.flags.emplace_back(kLineInfo);
   auto found = toolbox().get(options.compiler);
   if (!found) return support::Failure{AssembleFailure{std::move(found.error()), 0, {}}};
   PtxCompiler& compiler = **found;

@@ -159,6 +159,9 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(encode_tiled, "cuTensorMapEncodeTiled", false,                                                 \
     (void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,                 \
      const std::uint32_t*, const std::uint32_t*, int, int, int, int))                              \
+  X(encode_im2col, "cuTensorMapEncodeIm2col", false,                                               \
+    (void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, const int*,     \
+     const int*, std::uint32_t, std::uint32_t, const std::uint32_t*, int, int, int, int))          \
   X(replace_address, "cuTensorMapReplaceAddress", false, (void*, void*))                           \
   X(memory_allocate, "cuMemAlloc_v2", true, (Address*, std::size_t))                               \
   X(copy_to_device, "cuMemcpyHtoDAsync_v2", true, (Address, const void*, std::size_t, Stream))     \

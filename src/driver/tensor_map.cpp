@@ -76,6 +76,21 @@ MapPool& pool(int device) {
   return (*pools)[static_cast<std::size_t>(device)];
 }
 
+diag::Result<EncodedMap> encode_im2col(const cuda::Api& api, const layout::TensorMap& map,
+                                       std::uint64_t address) {
+  if (api.encode_im2col == nullptr) {
+    return diag::fail(Kind::TensorMapRule, {"the driver is too old to make im2col maps"});
+  }
+  EncodedMap out;
+  const auto code = api.encode_im2col(
+      out.bytes.data(), static_cast<int>(map.type), map.rank, cuda::as_pointer(address),
+      map.dims.data(), map.strides.data(), map.im2col.lower.data(), map.im2col.upper.data(),
+      map.im2col.channels, map.im2col.pixels, map.element_strides.data(),
+      /*interleave=*/0, static_cast<int>(map.swizzle), map.l2_promotion, map.oob_nan ? 1 : 0);
+  if (code != cuda::kSuccess) return diag::fail(cuda_error(api, "cuTensorMapEncodeIm2col", code));
+  return out;
+}
+
 }  // namespace
 
 diag::Result<EncodedMap> encode_map(const layout::TensorMap& map, std::uint64_t address) {
@@ -87,6 +102,7 @@ diag::Result<EncodedMap> encode_map(const layout::TensorMap& map, std::uint64_t 
   if (api.encode_tiled == nullptr) {
     return diag::fail(Kind::TensorMapRule, {"the driver is too old to make tensor maps"});
   }
+  if (map.is_im2col()) return encode_im2col(api, map, address);
   EncodedMap out;
   const auto code = api.encode_tiled(
       out.bytes.data(), static_cast<int>(map.type), map.rank, cuda::as_pointer(address),

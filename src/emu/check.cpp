@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cluster.h"
+#include "race/detector.h"
 
 namespace pyptx::emu {
 namespace {
@@ -109,6 +110,23 @@ Step Warp::fail(const Inst& inst, diag::Diagnostic diagnostic) {
   diagnostic.notes.push_back(std::move(where));
   fault = std::make_unique<diag::Diagnostic>(std::move(diagnostic));
   return Step::Fault;
+}
+
+std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
+  for (const auto& cta : ctas) {
+    const Mbarrier* barrier = cta->mbarriers.unbalanced();
+    if (barrier == nullptr) continue;
+    const u32 address = cta->rank << kRankShift | barrier->address;
+    const std::string bytes = std::to_string(barrier->tx < 0 ? -barrier->tx : barrier->tx);
+    Warp& warp = cta->warps[0];
+    warp.fail(*barrier->last_tx,
+              diag::Diagnostic(diag::Kind::EmuTransactions,
+                               {describe_address(warp, Space::Shared, address),
+                                bytes + (barrier->tx < 0 ? " bytes came that nobody expected"
+                                                         : " expected bytes have not come")}));
+    return std::move(warp.fault);
+  }
+  return races ? races->unfinished() : nullptr;
 }
 
 diag::Diagnostic Cluster::deadlock() {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <string>
 
+#include "race/detector.h"
+
 namespace pyptx::emu {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr u32 kQuantum = 2048;
 constexpr u32 kStuckRounds = 32;
 
 }  // namespace
+
+Cluster::Cluster() = default;
+Cluster::~Cluster() = default;
 
 bool Cluster::is_over(Warp& warp, Split& split) {
   if (split.timed_out) return true;
@@ -142,6 +147,7 @@ Cluster::State Cluster::run(u64 budget, u64* counts) {
           if (warp->fault) error = std::move(warp->fault);
         }
       }
+      if (!error) error = leftover();
       if (!error) return State::Done;
     }
     if (!error && !ran && !unstick()) error = std::make_unique<diag::Diagnostic>(deadlock());

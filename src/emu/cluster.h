@@ -31,17 +31,26 @@ class Random {
   u64 state_;
 };
 
+class RaceDetector;
+
 struct Cluster {
+  Cluster();
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
   enum class State : u8 { Running, Done, Failed };
 
   const Program* program = nullptr;
   const Launch* launch = nullptr;
   const GlobalMemory* memory = nullptr;
-  u64 index = 0;  // in the grid
+  u64 index = 0;                                // in the grid
+  TensorCore tensor_core = TensorCore::Hopper;  // of Numerics::Exact
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Warp*> order;  // the scheduler's
   Random random{0};
   BulkQueue bulk;
+  std::unique_ptr<RaceDetector> races;  // null: nobody asked
   std::size_t last_buffer = 0;
   /// Counts every event that a waiting warp could be waiting for.
   u64 progress = 0;
@@ -66,6 +75,8 @@ struct Cluster {
   bool complete_one();
   bool wake_timed_waits();
   diag::Diagnostic deadlock();
+  /// What is wrong although everybody has finished: bytes that do not add up, copies in flight.
+  std::unique_ptr<diag::Diagnostic> leftover();
 
   u64 stuck_progress_ = ~0ULL;
   u32 stuck_rounds_ = 0;

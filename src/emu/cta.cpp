@@ -17,9 +17,11 @@ void Cta::settle(NamedBarrier& barrier) {
     for (const Warp& warp : warps) needed += static_cast<u32>(std::popcount(warp.live));
   }
   if (barrier.arrived < needed) return;
-  const u64 generation = barrier.generation + 1;
-  barrier = {};
-  barrier.generation = generation;
+  NamedBarrier next;
+  next.generation = barrier.generation + 1;
+  next.last_votes = barrier.votes;
+  next.last_arrived = barrier.arrived;
+  barrier = next;
   ++cluster->progress;
 }
 

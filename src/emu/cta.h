@@ -23,6 +23,10 @@ struct NamedBarrier {
   u32 expected = 0;
   bool whole_cta = false;  // without a count: all threads that have not exited
   u64 generation = 0;
+  u32 votes = 0;  // threads that came with a true predicate
+  /// What a reduction over the last generation gives.
+  u32 last_votes = 0;
+  u32 last_arrived = 0;
 };
 
 struct Cta {

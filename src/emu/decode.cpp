@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "guard.h"
 #include "lowering.h"
 #include "pyptx/emu/emulator.h"
 #include "select.h"
@@ -153,6 +154,7 @@ diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Mo
   diag::Status status = decoder.run();
   if (status) status = check_initializers(*program);
   if (!status) return status.failure();
+  add_guards(*program);
   return std::shared_ptr<const Program>(std::move(program));
 }
 

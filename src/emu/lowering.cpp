@@ -86,6 +86,15 @@ std::string_view Lowering::take_any(std::initializer_list<std::string_view> modi
   return {};
 }
 
+std::string_view Lowering::take_next(std::initializer_list<std::string_view> modifiers) {
+  for (std::size_t i = 0; i < modifiers_.size(); ++i) {
+    if (used_[i] || std::ranges::find(modifiers, modifiers_[i]) == modifiers.end()) continue;
+    used_[i] = true;
+    return modifiers_[i];
+  }
+  return {};
+}
+
 void Lowering::ignore(std::initializer_list<std::string_view> modifiers) {
   for (const std::string_view modifier : modifiers) take(modifier);
 }

@@ -72,6 +72,8 @@ class Lowering {
   bool take(std::string_view modifier);
   /// Consumes whichever of them is there; empty when none is.
   std::string_view take_any(std::initializer_list<std::string_view> modifiers);
+  /// Consumes the first modifier of the text that is one of them; empty when none is.
+  std::string_view take_next(std::initializer_list<std::string_view> modifiers);
   /// Consumes modifiers that change nothing that can be seen here: cache hints and the like.
   void ignore(std::initializer_list<std::string_view> modifiers);
   void ignore_prefix(std::string_view prefix);

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "cluster.h"
+#include "numerics/tensor_sum.h"
+#include "race/detector.h"
 
 namespace pyptx::emu {
 namespace {
@@ -138,6 +140,9 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
   cluster->launch = &launch;
   cluster->memory = &memory;
   cluster->index = index;
+  cluster->tensor_core = launch.options.tensor_core == TensorCore::Target
+                             ? tensor_core_of(*program.module)
+                             : launch.options.tensor_core;
   cluster->random = Random(launch.options.seed ^ (index + 1) * 0xD1342543DE82EF95ULL);
   const Dim3& shape = launch.cluster;
   const Dim3 clusters{launch.grid.x / shape.x, launch.grid.y / shape.y, launch.grid.z / shape.z};
@@ -164,6 +169,7 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
       cluster->order.push_back(&warp);
     }
   }
+  if (launch.options.races) cluster->races = std::make_unique<RaceDetector>(*cluster);
   cluster->bulk.reset(cluster->order.size());
   if (launch.options.seed != 0) {  // seed 0: the natural order
     for (std::size_t i = cluster->order.size(); i > 1; --i) {

@@ -29,6 +29,13 @@ const Mbarrier* MbarrierTable::overlap(u32 address, u64 bytes) const {
   return nullptr;
 }
 
+const Mbarrier* MbarrierTable::unbalanced() const {
+  for (const Mbarrier& barrier : barriers_) {
+    if (barrier.address != 0 && barrier.tx != 0) return &barrier;
+  }
+  return nullptr;
+}
+
 std::optional<std::string> MbarrierTable::init(u32 address, u32 count) {
   if (count == 0 || count > kMbarrierCountLimit) {
     return "the count must be within 1 and 1048575, got " + std::to_string(count);

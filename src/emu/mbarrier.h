@@ -21,7 +21,8 @@ struct Mbarrier {
   i64 pending = 0;
   i64 expected = 0;
   i64 tx = 0;
-  u64 arrivals_seen = 0;  // in all phases
+  u64 arrivals_seen = 0;          // in all phases
+  const Inst* last_tx = nullptr;  // that changed the transaction count
 };
 
 class MbarrierTable {
@@ -34,6 +35,8 @@ class MbarrierTable {
   /// A live mbarrier that overlaps [address, address + bytes).
   const Mbarrier* overlap(u32 address, u64 bytes) const;
   bool empty() const { return live_ == 0; }
+  /// A live mbarrier whose expected and copied bytes do not agree.
+  const Mbarrier* unbalanced() const;
 
   /// Each returns what the manual forbids about it, or nothing.
   std::optional<std::string> init(u32 address, u32 count);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cluster.h"
+#include "race/detector.h"
 
 namespace pyptx::emu {
 namespace {
@@ -241,6 +242,11 @@ std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& original) 
                                                 " overwrites it while it is live"}));
           return nullptr;
         }
+      }
+      RaceDetector* races = warp.cta->cluster->races.get();
+      if (races != nullptr && request.order != AccessOrder::Elsewhere &&
+          !races->one(warp, inst, request, *cta, offset)) {
+        return nullptr;
       }
       return cta->shared.data() + offset;
     }

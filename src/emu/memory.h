@@ -34,6 +34,10 @@ class GlobalMemory {
   std::vector<std::byte> params_;
 };
 
+/// How an access is judged against others to the same address: as a thread's own, as an atomic or
+/// another strong one, as one that all lanes of a warp make together, or elsewhere.
+enum class AccessOrder : u8 { Weak, Strong, Collective, Elsewhere };
+
 struct AccessRequest {
   Space space = Space::Generic;
   u64 address = 0;
@@ -42,6 +46,7 @@ struct AccessRequest {
   u32 lane = 0;
   bool is_write = false;
   std::string_view what;  // "load", "store", "bulk copy"
+  AccessOrder order = AccessOrder::Weak;
 };
 
 /// Host memory of an access, or null with the fault recorded.

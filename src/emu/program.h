@@ -31,6 +31,7 @@ inline constexpr u32 kAllLanes = 0xFFFFFFFFU;
 
 struct Warp;
 struct Inst;
+struct MmaForm;
 
 /// What the warp does after a handler.
 enum class Step : u8 {
@@ -138,22 +139,36 @@ struct Place {
   std::string name;
 };
 
+/// What is checked before an instruction runs; see guard.h.
+struct Guard {
+  Handler run = nullptr;  // what is guarded
+  /// Numbers of registers that some wgmma of the program uses as accumulator or as A.
+  std::vector<u32> reads;
+  std::vector<u32> writes;
+  /// A register that is read and that nothing can have written; ~0: none.
+  u32 unwritten = ~0U;
+};
+
 class Program {
  public:
   std::shared_ptr<const ir::Module> module;
   const ir::Function* function = nullptr;
   std::vector<Inst> code;  // ends with an exit
   std::vector<u32> lists;
+  std::vector<Guard> guards;
+  std::vector<u32> guard_of;  // index into guards, of guarded instructions and wgmma
   std::vector<Fixed> fixed;
   u32 register_bytes = 0;
   u32 static_shared = 0;  // bytes after the reserved part
   u32 dynamic_align = 16;
   u32 local_bytes = 0;
+  u32 stack_base = 0;  // in local memory; 0: the stack pointer is never moved
   u32 param_bytes = 0;
   u64 const_bytes = 0;
   u64 global_bytes = 0;
   /// CTAs talk through global memory (atomics, strong accesses): they run in order, interleaved.
   bool is_ordered = false;
+  std::vector<std::shared_ptr<const MmaForm>> mma_forms;
   std::vector<Place> variables;  // shared, local, const and global variables
   std::vector<ParamPlace> parameters;
   u32 required_threads[3] = {0, 0, 0};  // .reqntid

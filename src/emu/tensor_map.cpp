@@ -20,7 +20,12 @@ struct Encoded {
   std::uint8_t swizzle = 0;
   std::uint8_t oob_nan = 0;
   std::uint8_t l2_promotion = 0;
-  std::uint8_t reserved[20] = {};
+  std::uint8_t reserved = 0;
+  std::int16_t lower[3] = {};
+  std::int16_t upper[3] = {};
+  std::uint16_t channels = 0;
+  std::uint16_t pixels = 0;
+  std::uint8_t padding[2] = {};
 };
 static_assert(sizeof(Encoded) == 128);
 
@@ -40,6 +45,12 @@ std::array<std::byte, 128> encode(const layout::TensorMap& map, std::uint64_t ad
   encoded.swizzle = static_cast<std::uint8_t>(map.swizzle);
   encoded.oob_nan = map.oob_nan ? 1 : 0;
   encoded.l2_promotion = map.l2_promotion;
+  for (std::size_t i = 0; i < 3; ++i) {
+    encoded.lower[i] = static_cast<std::int16_t>(map.im2col.lower[i]);
+    encoded.upper[i] = static_cast<std::int16_t>(map.im2col.upper[i]);
+  }
+  encoded.channels = static_cast<std::uint16_t>(map.im2col.channels);
+  encoded.pixels = static_cast<std::uint16_t>(map.im2col.pixels);
   std::array<std::byte, 128> bytes;
   std::memcpy(bytes.data(), &encoded, sizeof(encoded));
   return bytes;
@@ -63,6 +74,12 @@ std::optional<DecodedMap> decode_map(const std::byte* bytes) {
   result.map.swizzle = static_cast<layout::Swizzle>(encoded.swizzle);
   result.map.oob_nan = encoded.oob_nan != 0;
   result.map.l2_promotion = encoded.l2_promotion;
+  for (std::size_t i = 0; i < 3; ++i) {
+    result.map.im2col.lower[i] = encoded.lower[i];
+    result.map.im2col.upper[i] = encoded.upper[i];
+  }
+  result.map.im2col.channels = encoded.channels;
+  result.map.im2col.pixels = encoded.pixels;
   return result;
 }
 

@@ -64,9 +64,11 @@ struct Warp {
   u32 jumps_back = 0;
   u32 fruitless_polls = 0;
   u64 poll_progress = 0;
-  u32 cluster_arrived = 0;  // lanes that arrived in the cluster barrier's current phase
-  u32 cluster_owed = 0;     // lanes that arrived at it and have not waited
-  u64 issued_groups = 0;    // wgmma: see async/wgmma_queue.h
+  u32 cluster_arrived = 0;          // lanes that arrived in the cluster barrier's current phase
+  u32 cluster_owed = 0;             // lanes that arrived at it and have not waited
+  u32 carry = 0;                    // the condition code, a bit per lane
+  std::array<u32, kLanes> stack{};  // bytes that alloca has taken
+  u64 issued_groups = 0;            // wgmma: see async/wgmma_queue.h
   std::unique_ptr<diag::Diagnostic> fault;
 
   u32* lanes32(u32 offset) { return reinterpret_cast<u32*>(registers + offset); }

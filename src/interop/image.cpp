@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "pyptx/driver/assemble.h"
 #include "pyptx/driver/library.h"
 #include "pyptx/support/sha256.h"
+#include "pyptx/syntax/document.h"
 #include "pyptx/syntax/parser.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/verify/instruction.h"
@@ -45,17 +45,29 @@ diag::Loc KernelImage::line_loc(std::uint32_t ptx_line) const {
   return locs[ptx_line - 1];
 }
 
+bool KernelImage::has_line_table() const {
+  if (const auto known = module()) return !known->files.empty();
+  return !syntax::Document::read(ptx_, "<ptx>").module().files.empty();
+}
+
+diag::Result<driver::Assembled> KernelImage::assemble(const std::string& target,
+                                                      std::vector<std::string> flags) const {
+  driver::AssembleOptions options;
+  options.target = target;
+  options.flags = std::move(flags);
+  options.line_info = has_line_table();
+  auto assembled = driver::assemble(ptx_, options);
+  if (assembled) return std::move(*assembled);
+  diag::Diagnostic& refused = assembled.error().diagnostic;
+  refused.loc = line_loc(assembled.error().ptx_line);
+  return diag::fail(std::move(refused));
+}
+
 diag::Result<KernelImage::Binary*> KernelImage::assemble_locked(const std::string& code_target) {
   Binary& binary = binaries_[code_target];
   if (!binary.cubin.empty()) return &binary;
-  driver::AssembleOptions options;
-  options.target = code_target;
-  auto assembled = driver::assemble(ptx_, options);
-  if (!assembled) {
-    diag::Diagnostic& refused = assembled.error().diagnostic;
-    refused.loc = line_loc(assembled.error().ptx_line);
-    return diag::fail(std::move(refused));
-  }
+  auto assembled = assemble(code_target);
+  if (!assembled) return assembled.failure();
   binary.cubin = std::move(assembled->cubin);
   return &binary;
 }

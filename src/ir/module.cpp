@@ -23,7 +23,7 @@ std::uint32_t Variable::alignment() const {
 Operand Function::composite(OperandKind kind, std::span<const Operand> children,
                             std::int64_t value) {
   const auto first = static_cast<std::uint32_t>(operands.size());
-  operands.insert(operands.end(), children.begin(), children.end());
+  operands.append(children);
   return {kind, 0, static_cast<std::uint16_t>(children.size()), first, value};
 }
 
@@ -76,9 +76,9 @@ Instruction& Function::append(const isa::Spelling* spelling, std::span<const Ope
   instruction.first_operand = static_cast<std::uint32_t>(operands.size());
   instruction.operand_count = static_cast<std::uint16_t>(operands_in.size());
   instruction.loc = where;
-  operands.insert(operands.end(), operands_in.begin(), operands_in.end());
+  operands.append(operands_in);
   body.push_back({StatementKind::Instruction, static_cast<std::uint32_t>(instructions.size())});
-  return instructions.emplace_back(instruction);
+  return instructions.push_back(instruction);
 }
 
 std::string Module::name(const Register& reg) const {

@@ -184,6 +184,8 @@ Candidate make_candidate(const FormRow& form, const Form& row, const Binding& bi
   candidate.operands = resolve_operands(form, binding, modifiers);
   candidate.mandatory = static_cast<std::uint16_t>(
       std::ranges::count(candidate.operands, false, &OperandSpec::optional));
+  candidate.is_bounded = std::ranges::any_of(
+      candidate.operands, [](const OperandSpec& spec) { return spec.share || spec.part; });
   return candidate;
 }
 

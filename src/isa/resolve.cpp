@@ -137,6 +137,8 @@ class Resolver {
     spec.power_of_two = row.power_of_two;
     spec.cut = row.cut;
     spec.nonzero = row.nonzero;
+    spec.share = row.share;
+    spec.part = row.part;
     spec.padded = row.padded;
     spec.bare = row.bare;
     spec.indexed = row.indexed;

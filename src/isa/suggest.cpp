@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "match.h"
 #include "pyptx/isa/ids.h"
+#include "pyptx/support/nearest.h"
 #include "tables.h"
 
 namespace pyptx::isa {
@@ -94,13 +96,24 @@ void offer_edits_at(Nearest& nearest, const Attempt& attempt, std::size_t index)
   for (const Modifier value : attempt.index().domain()) {
     const Attempt edited = replaced(attempt, index, value);
     if (edited.is_legal()) {
-      nearest.offer(edit_distance(text(value), attempt.texts[index].substr(0, kLongWord)),
+      nearest.offer(support::edit_distance(text(value), attempt.texts[index].substr(0, kLongWord)),
                     edited.spelling());
     }
   }
   const Attempt without = removed(attempt, index);
   // Leaving a word out ranks with a replacement by a rather different word.
   if (without.is_legal()) nearest.offer(3, without.spelling());
+}
+
+/// Legal spellings with a value there that is written much alike: m16n8k16 for m16n8k32.
+void offer_near_values(Nearest& nearest, const Attempt& attempt, std::size_t index) {
+  const std::string_view word = attempt.texts[index].substr(0, kLongWord);
+  for (const Modifier value : attempt.index().domain()) {
+    const std::size_t distance = support::edit_distance(text(value), word);
+    if (distance == 0 || distance > word.size() / 4) continue;
+    const Attempt edited = replaced(attempt, index, value);
+    if (edited.is_legal()) nearest.offer(distance, edited.spelling());
+  }
 }
 
 /// Legal spellings that fill an empty mandatory slot, where the manual puts it.
@@ -140,8 +153,9 @@ void add_fixits(diag::Diagnostic& diagnostic, Nearest& nearest,
   }
 }
 
+/// The modifier, or all of them where none alone is at fault.
 diag::Focus modifier_focus(int index) {
-  if (index < 0) return {};
+  if (index < 0) return {diag::Focus::Part::Spelling, 0};
   return {diag::Focus::Part::Modifier, static_cast<std::uint16_t>(index)};
 }
 
@@ -180,25 +194,59 @@ std::pair<std::size_t, NearMiss> nearest_form(const Attempt& attempt) {
   return {best, std::move(miss)};
 }
 
+/// Whether modifier number `index` stands where that slot of the form is.
+bool stands_at(const NearMiss& miss, int slot, int index) {
+  for (int s = 0; s < static_cast<int>(miss.binding.size()); ++s) {
+    const int bound = miss.binding[static_cast<std::size_t>(s)];
+    if (bound >= 0 && s != slot && (s < slot) != (bound < index)) return false;
+  }
+  return true;
+}
+
+/// What each empty slot of the nearest form lacks: a word, or another in the place of the one
+/// given.
+void add_slot_notes(diag::Diagnostic& diagnostic, const Attempt& attempt, std::size_t form,
+                    const NearMiss& miss) {
+  const auto slots = slice(tables::kSlots, attempt.index().rows()[form].slots);
+  const auto word = [&](int index) {
+    return "'." + std::string(attempt.texts[static_cast<std::size_t>(index)]) + "'";
+  };
+  std::vector<int> unplaced = miss.unplaced;
+  std::vector<std::string> missing;
+  for (const int empty : miss.empty_slots) {
+    const Slot slot = slots[static_cast<std::size_t>(empty)].slot;
+    const std::string name(tables::kSlotNames[static_cast<std::size_t>(slot)]);
+    const auto wrong =
+        std::ranges::find_if(unplaced, [&](int i) { return stands_at(miss, empty, i); });
+    if (wrong == unplaced.end()) {
+      missing.push_back("missing: ." + name);
+      continue;
+    }
+    diagnostic.notes.push_back(word(*wrong) + " is no ." + name + " of that form");
+    unplaced.erase(wrong);
+  }
+  if (!unplaced.empty()) diagnostic.notes.push_back(word(unplaced.front()) + " does not fit there");
+  for (std::string& note : missing) diagnostic.notes.push_back(std::move(note));
+}
+
 diag::Diagnostic explain_form(const Attempt& attempt, Detail detail) {
   const auto [best, miss] = nearest_form(attempt);
   diag::Diagnostic diagnostic(diag::Kind::IllegalSpelling,
                               {attempt.spelling(), std::string(text(attempt.opcode))});
   diagnostic.manual = attempt.row(best).manual;
-  if (!miss.unplaced.empty()) diagnostic.focus = modifier_focus(miss.unplaced.front());
+  diagnostic.focus = modifier_focus(miss.unplaced.empty() ? -1 : miss.unplaced.front());
   if (detail == Detail::Verdict) return diagnostic;
   diagnostic.notes.push_back("nearest form: " + std::string(attempt.row(best).syntax));
   Nearest nearest;
   if (!miss.unplaced.empty()) {
     offer_edits_at(nearest, attempt, static_cast<std::size_t>(miss.unplaced.front()));
   }
-  const auto slots = slice(tables::kSlots, attempt.index().rows()[best].slots);
-  for (const int empty : miss.empty_slots) {
-    const Slot slot = slots[static_cast<std::size_t>(empty)].slot;
-    diagnostic.notes.push_back("missing: ." +
-                               std::string(tables::kSlotNames[static_cast<std::size_t>(slot)]));
-  }
+  add_slot_notes(diagnostic, attempt, best, miss);
   offer_fillings(nearest, attempt, best, miss);
+  // The form that has all the words and wants one more need not be the one that was meant.
+  for (std::size_t i = 0; miss.unplaced.empty() && i < attempt.texts.size(); ++i) {
+    offer_near_values(nearest, attempt, i);
+  }
   for (std::size_t form = 0; form < attempt.form_count(); ++form) {
     offer_order(nearest, attempt, near_miss(attempt.index(), form, attempt.modifiers));
   }
@@ -208,21 +256,6 @@ diag::Diagnostic explain_form(const Attempt& attempt, Detail detail) {
 
 }  // namespace
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
-}
-
 diag::Diagnostic unknown_opcode(std::string_view opcode, Detail detail) {
   diag::Diagnostic diagnostic(diag::Kind::UnknownOpcode, {std::string(opcode)});
   diagnostic.focus.part = diag::Focus::Part::Opcode;
@@ -230,7 +263,7 @@ diag::Diagnostic unknown_opcode(std::string_view opcode, Detail detail) {
   if (detail == Detail::Verdict || opcode.size() > 32) return diagnostic;
   Nearest nearest;
   for (const std::string_view known : tables::kOpcodes.subspan(1)) {
-    const std::size_t distance = edit_distance(known, opcode);
+    const std::size_t distance = support::edit_distance(known, opcode);
     if (distance <= std::max<std::size_t>(1, opcode.size() / 2)) {
       nearest.offer(distance, std::string(known));
     }

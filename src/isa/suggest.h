@@ -20,7 +20,4 @@ diag::Diagnostic unknown_opcode(std::string_view opcode, Detail detail);
 diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_view> modifiers,
                                   Detail detail);
 
-/// Edits that turn one word into another.
-std::size_t edit_distance(std::string_view a, std::string_view b);
-
 }  // namespace pyptx::isa

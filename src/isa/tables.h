@@ -90,6 +90,8 @@ struct OperandRow {
   bool power_of_two = false;
   bool cut = false;
   bool nonzero = false;
+  bool share = false;
+  bool part = false;
   bool padded = false;
   bool bare = false;
   bool indexed = false;

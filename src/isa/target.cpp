@@ -84,6 +84,12 @@ std::span<const Target> all_targets() {
   return targets;
 }
 
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const Target& target : all_targets()) names.push_back(target.text());
+  return names;
+}
+
 namespace tables {
 
 Availability availability(std::uint16_t index) {

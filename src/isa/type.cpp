@@ -56,6 +56,19 @@ std::optional<SpecialRegister> find_special_register(std::string_view name) {
   return lookup(map, name);
 }
 
+std::vector<std::string> special_register_names() {
+  std::vector<std::string> names;
+  for (const auto& special : tables::kSpecials.subspan(1)) {
+    const std::string name(special.info.name);
+    if (!special.info.is_vector) {
+      names.push_back(name);
+      continue;
+    }
+    for (const char* component : {".x", ".y", ".z"}) names.push_back(name + component);
+  }
+  return names;
+}
+
 std::string_view text(Opcode opcode) { return tables::kOpcodes[static_cast<std::size_t>(opcode)]; }
 
 std::string_view text(Modifier modifier) {

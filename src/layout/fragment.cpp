@@ -59,6 +59,13 @@ Fragment of_warpgroup(Fragment f, std::uint32_t rows) {
   return f;
 }
 
+/// `count` fragments side by side: the registers of one, then those of the next.
+Fragment repeated(Fragment f, FragmentPlace step, std::uint32_t count) {
+  doubling(f.register_bit, static_cast<std::size_t>(std::bit_width(f.registers) - 1), step, count);
+  f.registers *= count;
+  return f;
+}
+
 void add(FragmentPlace& sum, std::span<const FragmentPlace> steps, std::uint32_t number) {
   for (const FragmentPlace& step : steps) {
     if ((number & 1U) != 0) {
@@ -166,6 +173,28 @@ Fragment ldmatrix_m8n16(std::uint32_t matrices) {
   doubling(f.element_bit, 0, right(1), 4);
   doubling(f.register_bit, 0, next(1), matrices);
   return f;
+}
+
+Fragment stmatrix_m16n8(std::uint32_t matrices) {
+  Fragment f = spread(2);
+  f.registers = matrices;
+  f.elements = 4;
+  f.element_bit = {right(1), down(8)};
+  doubling(f.register_bit, 0, next(1), matrices);
+  return f;
+}
+
+Fragment wmma_a(std::uint32_t m, std::uint32_t k, std::uint32_t bits) {
+  return m <= 16 ? mma_a(m, k, bits) : repeated(mma_a(16, k, bits), down(16), m / 16);
+}
+
+Fragment wmma_b(std::uint32_t k, std::uint32_t n, std::uint32_t bits) {
+  return repeated(mma_b(k, bits), right(8), n / 8);
+}
+
+Fragment wmma_accumulator(std::uint32_t m, std::uint32_t n, std::uint32_t bits) {
+  if (m > 16) return repeated(mma_accumulator(16, bits), down(16), m / 16);
+  return repeated(mma_accumulator(m, bits), right(8), n / 8);
 }
 
 Fragment wgmma_accumulator(std::uint32_t n, std::uint32_t bits) {

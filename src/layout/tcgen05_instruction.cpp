@@ -3,7 +3,10 @@
 // The instruction descriptor of tcgen05.mma: three bit layouts, chosen by the kind, and the shapes
 // and types that each kind has. PTX ISA, "Instruction descriptor" and "Matrix Shape".
 #include <algorithm>
+#include <bit>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "pyptx/layout/tcgen05_descriptor.h"
 #include "pyptx/support/concat.h"
@@ -61,6 +64,24 @@ ElementFormat format_of(std::span<const Code> codes, std::uint32_t bits) {
   const auto found = std::ranges::find(codes, bits, &Code::bits);
   return found == codes.end() ? codes.front().format : found->format;
 }
+
+struct Field {
+  unsigned at;
+  unsigned size;
+  std::string_view name;
+};
+constexpr Field kPlainFields[] = {{0, 2, "the sparsity selector"},
+                                  {3, 1, "saturation"},
+                                  {4, 2, "the type of D"},
+                                  {7, 3, "the type of A"},
+                                  {10, 3, "the type of B"},
+                                  {17, 6, "N"},
+                                  {24, 5, "M"},
+                                  {30, 2, "the largest shift"}};
+constexpr Field kScaledFields[] = {{4, 2, "the scale id of B"},       {7, 3, "the type of A"},
+                                   {10, 3, "the type of B"},          {17, 6, "N"},
+                                   {23, 1, "the type of the scales"}, {27, 2, "M"},
+                                   {29, 2, "the scale id of A"}};
 
 bool is_four_bit(MmaKind kind) { return kind == MmaKind::Mxf4 || kind == MmaKind::Mxf4nvf4; }
 
@@ -193,14 +214,33 @@ InstructionDescriptor InstructionDescriptor::decode(MmaKind kind, std::uint32_t 
   return i;
 }
 
-std::optional<std::string> InstructionDescriptor::problem(int cta_group, bool is_ws) const {
+std::string InstructionDescriptor::meaningless_field(MmaKind kind, std::uint32_t bits) {
+  const std::uint32_t lost = decode(kind, bits).encode() ^ bits;
+  if (lost == 0) return {};
+  const auto fields = is_block_scaled(kind) ? std::span<const Field>(kScaledFields)
+                                            : std::span<const Field>(kPlainFields);
+  for (const Field& field : fields) {
+    const std::uint32_t mask = (1U << field.size) - 1;
+    if ((lost >> field.at & mask) == 0) continue;
+    return concat(field.name, " (bits ", field.at, " to ", field.at + field.size - 1, ") is ",
+                  bits >> field.at & mask);
+  }
+  return concat("a reserved bit (", std::countr_zero(lost), ") is 1");
+}
+
+std::optional<std::string> InstructionDescriptor::problem(int cta_group, bool is_ws,
+                                                          const char** field) const {
   if (is_ws && (cta_group != 1 || is_block_scaled(kind))) {
     return "a .ws product has one CTA and no block scales";
   }
   if (Problem found = type_problem(*this)) return found;
   if (Problem found = field_problem(*this)) return found;
+  const char* ignored = nullptr;
+  const char*& guilty = field != nullptr ? *field : ignored;
+  guilty = "m";
   if (Problem found = m_problem(*this, cta_group, is_ws)) return found;
   if (k96 && m != 256 && cta_group == 2) return "K = 96 of a pair of CTAs has an M of 256";
+  guilty = "n";
   return n_problem(*this, cta_group, is_ws);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of cuTensorMapEncodeTiled without interleaving (CUDA driver API, "Tensor Map Object
-// Management"), in words. Nothing is encoded here.
+// The rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col without interleaving (CUDA driver
+// API, "Tensor Map Object Management"), in words. Nothing is encoded here.
 #include "pyptx/layout/tensor_map.h"
 
 #include "pyptx/support/concat.h"
@@ -38,7 +38,7 @@ Problem dimension_problem(const TensorMap& map, std::size_t i) {
     return support::concat("dimension ", i, " has ", map.dims[i],
                            " elements, the limits are 1 and 2^32");
   }
-  if (map.box[i] < 1 || map.box[i] > 256) {
+  if (!map.is_im2col() && (map.box[i] < 1 || map.box[i] > 256)) {
     return support::concat("dimension ", i, " of the box has ", map.box[i],
                            " elements, the limits are 1 and 256");
   }
@@ -60,7 +60,8 @@ Problem dimension_problem(const TensorMap& map, std::size_t i) {
 }
 
 Problem inner_box_problem(const TensorMap& map) {
-  const std::uint64_t bytes = std::uint64_t{map.box[0]} * element_bytes(map.type);
+  const std::uint32_t elements = map.is_im2col() ? map.im2col.channels : map.box[0];
+  const std::uint64_t bytes = std::uint64_t{elements} * element_bytes(map.type);
   if (bytes % 16 != 0) {
     return support::concat("dimension 0 of the box has ", bytes,
                            " bytes, it must be a multiple of 16");
@@ -73,10 +74,31 @@ Problem inner_box_problem(const TensorMap& map) {
   return std::nullopt;
 }
 
+Problem im2col_problem(const TensorMap& map) {
+  if (map.rank < 3) return "an im2col map has 3 to 5 dimensions";
+  if (map.im2col.channels < 1 || map.im2col.channels > 256) {
+    return support::concat("a pixel has ", map.im2col.channels,
+                           " channels, the limits are 1 and 256");
+  }
+  if (map.im2col.pixels > 1024) {
+    return support::concat("a column has ", map.im2col.pixels, " pixels, the limit is 1024");
+  }
+  const std::int32_t limit = map.rank == 3 ? 1 << 15 : map.rank == 4 ? 1 << 7 : 1 << 4;
+  for (std::size_t i = 0; i + 2 < map.rank; ++i) {
+    for (const std::int32_t corner : {map.im2col.lower[i], map.im2col.upper[i]}) {
+      if (corner >= -limit && corner < limit) continue;
+      return support::concat("a corner of the bounding box is ", corner, ", the limits are ",
+                             -limit, " and ", limit - 1);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::uint64_t TensorMap::box_bytes() const {
   std::uint64_t bytes = element_bytes(type);
+  if (is_im2col()) return bytes * im2col.channels * im2col.pixels;
   for (std::size_t i = 0; i < rank && i < box.size(); ++i) bytes *= box_elements(*this, i);
   return bytes;
 }
@@ -97,6 +119,9 @@ std::optional<std::string> TensorMap::problem(std::uint64_t address) const {
   }
   for (std::size_t i = 0; i < rank; ++i) {
     if (Problem found = dimension_problem(*this, i)) return found;
+  }
+  if (is_im2col()) {
+    if (Problem found = im2col_problem(*this)) return found;
   }
   if (Problem found = inner_box_problem(*this)) return found;
   if (oob_nan && !is_floating(type)) {

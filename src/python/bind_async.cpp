@@ -5,7 +5,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "operands.h"
 #include "pyptx/support/concat.h"
@@ -23,8 +25,21 @@ std::string python_type(nb::handle value) {
   return support::concat("'", nb::type_name(value.type()).c_str(), "'");
 }
 
-void refuse(build::Tracer& tracer, std::string_view what, std::string_view wanted, nb::handle got) {
-  tracer.report({Kind::BadArgument, {std::string(what), std::string(wanted), python_type(got)}});
+void refuse(build::Tracer& tracer, const build::Argument& what, std::string_view wanted,
+            std::string got) {
+  tracer.report(diag::Diagnostic(Kind::BadArgument,
+                                 {std::string(what.words), std::string(wanted), std::move(got)})
+                    .about(what.parameter, what.element));
+}
+
+void refuse(build::Tracer& tracer, const build::Argument& what, std::string_view wanted,
+            nb::handle got) {
+  refuse(tracer, what, wanted, got.is_none() ? std::string("None") : python_type(got));
+}
+
+/// What a conversion that takes several kinds of object may still take: an operand.
+ir::Operand as_operand(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
+  return value.is_none() ? ir::Operand{} : to_operand(tracer, value, what.focus());
 }
 
 Reg as_reg(build::Tracer& tracer, const ir::Operand& operand) {
@@ -39,33 +54,39 @@ bool is_integer(nb::handle value) {
 
 }  // namespace
 
-std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, std::string_view what) {
-  const ir::Operand operand = value.is_none() ? ir::Operand{} : to_operand(tracer, value);
+std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
+  const ir::Operand operand = as_operand(tracer, value, what);
   if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
   refuse(tracer, what, "a register", value);
   return std::nullopt;
 }
 
-Index to_index(build::Tracer& tracer, nb::handle value, std::string_view what) {
+Index to_index(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
   if (is_integer(value)) return nb::cast<std::int64_t>(value);
-  const ir::Operand operand = value.is_none() ? ir::Operand{} : to_operand(tracer, value);
+  const ir::Operand operand = as_operand(tracer, value, what);
   if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
   if (operand.kind == ir::OperandKind::Integer) return operand.value;
   refuse(tracer, what, "an integer or a register", value);
   return 0;
 }
 
-std::vector<Index> to_indices(build::Tracer& tracer, nb::handle value, std::string_view what) {
+std::vector<Index> to_indices(build::Tracer& tracer, nb::handle value,
+                              const build::Argument& what) {
   std::vector<Index> indices;
   if (nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::list>(value)) {
-    for (nb::handle item : value) indices.push_back(to_index(tracer, item, what));
+    std::uint16_t element = 0;
+    for (nb::handle item : value) {
+      build::Argument one = what;
+      one.element = element++;
+      indices.push_back(to_index(tracer, item, one));
+    }
   } else {
     indices.push_back(to_index(tracer, value, what));
   }
   return indices;
 }
 
-std::vector<Reg> to_regs(build::Tracer& tracer, nb::handle value, std::string_view what) {
+std::vector<Reg> to_regs(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
   std::vector<Reg> registers;
   if (!nb::hasattr(value, "__iter__")) {
     refuse(tracer, what, "a sequence of registers", value);
@@ -77,19 +98,18 @@ std::vector<Reg> to_regs(build::Tracer& tracer, nb::handle value, std::string_vi
   return registers;
 }
 
-SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string_view what) {
+SharedPlace to_place(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
   if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value).place;
   if (nb::isinstance<build::MbarrierRef>(value)) return nb::cast<build::MbarrierRef&>(value).place;
   if (nb::isinstance<build::MbarrierArray>(value)) {
     const auto& barriers = nb::cast<build::MbarrierArray&>(value);
     if (barriers.count != 1) {
-      tracer.report({Kind::BadArgument,
-                     {std::string(what), support::concat("one mbarrier of '", barriers.name, "'"),
-                      support::concat("all ", barriers.count)}});
+      refuse(tracer, what, support::concat("one mbarrier of '", barriers.name, "'"),
+             support::concat("all ", barriers.count));
     }
     return barriers.place;
   }
-  const ir::Operand operand = value.is_none() ? ir::Operand{} : to_operand(tracer, value);
+  const ir::Operand operand = as_operand(tracer, value, what);
   if (operand.kind == ir::OperandKind::Register) {
     return SharedPlace::of_register(as_reg(tracer, operand));
   }
@@ -109,12 +129,15 @@ SharedPlace to_place(build::Tracer& tracer, nb::handle value, std::string_view w
   return {};
 }
 
-std::vector<ir::Operand> to_fragment(build::Tracer& tracer, nb::handle value) {
-  if (nb::hasattr(value, "__iter__")) return to_operands(tracer, value);
-  return {to_operand(tracer, value)};
+std::vector<ir::Operand> to_fragment(build::Tracer& tracer, nb::handle value,
+                                     const char* parameter) {
+  const diag::Focus focus = diag::Focus::argument(parameter);
+  if (nb::hasattr(value, "__iter__")) return to_operands(tracer, value, focus);
+  return {to_operand(tracer, value, focus)};
 }
 
-std::variant<bool, Reg> to_flag(build::Tracer& tracer, nb::handle value, std::string_view what) {
+std::variant<bool, Reg> to_flag(build::Tracer& tracer, nb::handle value,
+                                const build::Argument& what) {
   if (PyLong_Check(value.ptr())) return nb::cast<std::int64_t>(nb::int_(value)) != 0;
   if (const auto found = to_value(tracer, value); found && found->reg() != nullptr) {
     return *found->reg();
@@ -122,10 +145,11 @@ std::variant<bool, Reg> to_flag(build::Tracer& tracer, nb::handle value, std::st
   return to_reg(tracer, value, what).value_or(Reg{});
 }
 
-build::tcgen05::TmemPlace to_tmem(build::Tracer& tracer, nb::handle value, std::string_view what) {
+build::tcgen05::TmemPlace to_tmem(build::Tracer& tracer, nb::handle value,
+                                  const build::Argument& what) {
   const bool is_shared =
       nb::isinstance<build::SharedView>(value) || nb::isinstance<build::MbarrierRef>(value);
-  const ir::Operand operand = is_shared ? ir::Operand{} : to_operand(tracer, value);
+  const ir::Operand operand = is_shared ? ir::Operand{} : as_operand(tracer, value, what);
   if (operand.kind == ir::OperandKind::Register) return {as_reg(tracer, operand), 0};
   if (operand.kind == ir::OperandKind::Address && operand.count == 1) {
     ir::Operand base = tracer.function().children(operand).front();
@@ -139,33 +163,36 @@ build::tcgen05::TmemPlace to_tmem(build::Tracer& tracer, nb::handle value, std::
 }
 
 std::optional<build::tcgen05::TmemPlace> to_maybe_tmem(build::Tracer& tracer, nb::handle value,
-                                                       std::string_view what) {
+                                                       const build::Argument& what) {
   if (value.is_none()) return std::nullopt;
   return to_tmem(tracer, value, what);
 }
 
-std::optional<Reg> to_maybe_reg(build::Tracer& tracer, nb::handle value, std::string_view what) {
+std::optional<Reg> to_maybe_reg(build::Tracer& tracer, nb::handle value,
+                                const build::Argument& what) {
   if (value.is_none()) return std::nullopt;
   return to_reg(tracer, value, what);
 }
 
 std::optional<Index> to_maybe_index(build::Tracer& tracer, nb::handle value,
-                                    std::string_view what) {
+                                    const build::Argument& what) {
   if (value.is_none()) return std::nullopt;
   return to_index(tracer, value, what);
 }
 
-ir::Operand to_global(build::Tracer& tracer, nb::handle value) {
-  const ir::Operand operand = to_operand(tracer, value);
+ir::Operand to_global(build::Tracer& tracer, nb::handle value, const char* parameter) {
+  const build::Argument what{"the global address", parameter};
+  const ir::Operand operand = as_operand(tracer, value, what);
   if (operand.kind == ir::OperandKind::Address) return operand;
   if (operand.kind == ir::OperandKind::Register || operand.kind == ir::OperandKind::Symbol) {
     return tracer.address(operand);
   }
-  refuse(tracer, "the global address", "a register or ptx.addr(...)", value);
+  refuse(tracer, what, "a register or ptx.addr(...)", value);
   return {};
 }
 
-build::wgmma::Source to_source(build::Tracer& tracer, nb::handle value, std::string_view what) {
+build::wgmma::Source to_source(build::Tracer& tracer, nb::handle value,
+                               const build::Argument& what) {
   if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value);
   if (nb::hasattr(value, "__iter__")) return to_regs(tracer, value, what);
   return to_reg(tracer, value, what).value_or(Reg{});
@@ -176,8 +203,8 @@ layout::Swizzle to_swizzle(build::Tracer& tracer, nb::handle value) {
   if (nb::isinstance<nb::str>(value)) {
     if (const auto found = build::find_swizzle(nb::cast<std::string>(value))) return *found;
   }
-  tracer.report({Kind::BadArgument,
-                 {"a swizzle", "None, \"32B\", \"64B\" or \"128B\"", nb::repr(value).c_str()}});
+  refuse(tracer, {"a swizzle", "swizzle"}, "None, \"32B\", \"64B\" or \"128B\"",
+         std::string(nb::repr(value).c_str()));
   return layout::Swizzle::None;
 }
 
@@ -188,8 +215,8 @@ layout::Major to_major(build::Tracer& tracer, nb::handle value) {
     if (text == "K") return layout::Major::K;
     if (text == "MN") return layout::Major::MN;
   }
-  tracer.report(
-      {Kind::BadArgument, {"the major of a tile", "\"K\" or \"MN\"", nb::repr(value).c_str()}});
+  refuse(tracer, {"the major of a tile", "major"}, "\"K\" or \"MN\"",
+         std::string(nb::repr(value).c_str()));
   return layout::Major::K;
 }
 
@@ -200,7 +227,8 @@ std::vector<std::uint64_t> to_shape(build::Tracer& tracer, nb::handle value) {
       shape.push_back(nb::cast<std::uint64_t>(extent));
       return;
     }
-    tracer.report({Kind::BadArgument, {"a shape", "positive integers", nb::repr(extent).c_str()}});
+    refuse(tracer, {"a shape", "shape"}, "positive integers",
+           std::string(nb::repr(extent).c_str()));
   };
   if (is_integer(value)) {
     add(value);

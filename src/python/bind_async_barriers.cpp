@@ -27,11 +27,11 @@ using build::SharedPlace;
 using build::Tracer;
 namespace mbar = build::mbarrier;
 
-constexpr std::string_view kBarrier = "an mbarrier";
+const build::Argument kBarrier{"an mbarrier", "b|bar"};
 
 MbarrierRef barrier_at(const MbarrierArray& barriers, nb::handle index) {
   return traced([&](Tracer& t) {
-    return mbar::at(t, barriers, to_index(t, index, "the index of an mbarrier"));
+    return mbar::at(t, barriers, to_index(t, index, {"the index of an mbarrier", "i"}));
   });
 }
 
@@ -46,49 +46,53 @@ nb::object barrier_offset(const SharedPlace& place) {
 
 /// Emits f(tracer, the barrier's place, n as an index, guard).
 template <typename F>
-void on_barrier(nb::handle barrier, nb::handle n, nb::handle pred, std::string_view what, F&& f) {
+void on_barrier(nb::handle barrier, nb::handle n, nb::handle pred, const build::Argument& what,
+                F&& f) {
   traced([&](Tracer& t) {
     f(t, to_place(t, barrier, kBarrier), to_index(t, n, what), to_guard(t, pred));
   });
 }
 
 void arrive(nb::handle barrier, nb::handle n, nb::handle pred) {
-  on_barrier(barrier, n, pred, "the count", [](auto&&... a) { mbar::arrive(a...); });
+  on_barrier(barrier, n, pred, {"the count", "n"}, [](auto&&... a) { mbar::arrive(a...); });
 }
 void arrive_expect_tx(nb::handle barrier, nb::handle bytes, nb::handle pred) {
-  on_barrier(barrier, bytes, pred, "the bytes", [](auto&&... a) { mbar::arrive_expect_tx(a...); });
+  on_barrier(barrier, bytes, pred, {"the bytes", "bytes"},
+             [](auto&&... a) { mbar::arrive_expect_tx(a...); });
 }
 void expect_tx(nb::handle barrier, nb::handle bytes, nb::handle pred) {
-  on_barrier(barrier, bytes, pred, "the bytes", [](auto&&... a) { mbar::expect_tx(a...); });
+  on_barrier(barrier, bytes, pred, {"the bytes", "bytes"},
+             [](auto&&... a) { mbar::expect_tx(a...); });
 }
 void init(nb::handle barrier, nb::handle n, nb::handle pred) {
-  on_barrier(barrier, n, pred, "the count", [](auto&&... a) { mbar::init(a...); });
+  on_barrier(barrier, n, pred, {"the count", "n"}, [](auto&&... a) { mbar::init(a...); });
 }
 void inval(nb::handle barrier, nb::handle pred) {
   traced([&](Tracer& t) { mbar::inval(t, to_place(t, barrier, kBarrier), to_guard(t, pred)); });
 }
 void arrive_remote(nb::handle barrier, nb::handle cta, nb::handle n, nb::handle pred) {
   on_barrier(
-      barrier, n, pred, "the count",
+      barrier, n, pred, {"the count", "n"},
       [&](Tracer& t, const SharedPlace& place, const build::Index& count, build::Guard guard) {
-        mbar::arrive_remote(t, place, to_index(t, cta, "the CTA"), count, guard);
+        mbar::arrive_remote(t, place, to_index(t, cta, {"the CTA", "cta"}), count, guard);
       });
 }
 void arrive_drop(nb::handle barrier, nb::handle n, nb::handle pred) {
-  on_barrier(barrier, n, pred, "the count", [](auto&&... a) { mbar::arrive_drop(a...); });
+  on_barrier(barrier, n, pred, {"the count", "n"}, [](auto&&... a) { mbar::arrive_drop(a...); });
 }
 void complete_tx(nb::handle barrier, nb::handle bytes, nb::handle pred) {
-  on_barrier(barrier, bytes, pred, "the bytes", [](auto&&... a) { mbar::complete_tx(a...); });
+  on_barrier(barrier, bytes, pred, {"the bytes", "bytes"},
+             [](auto&&... a) { mbar::complete_tx(a...); });
 }
 build::Reg arrive_state(nb::handle barrier, nb::handle n, nb::handle pred) {
   return traced([&](Tracer& t) {
-    return mbar::arrive_state(t, to_place(t, barrier, kBarrier), to_index(t, n, "the count"),
+    return mbar::arrive_state(t, to_place(t, barrier, kBarrier), to_index(t, n, {"the count", "n"}),
                               to_guard(t, pred));
   });
 }
 build::Reg pending_count(nb::handle state, nb::handle pred) {
   return traced([&](Tracer& t) {
-    const auto reg = to_reg(t, state, "the state");
+    const auto reg = to_reg(t, state, {"the state", "state"});
     return mbar::pending_count(t, reg.value_or(build::Reg{}), to_guard(t, pred));
   });
 }
@@ -97,22 +101,23 @@ using Ask = build::Reg (*)(Tracer&, const SharedPlace&, const build::Index&, boo
 template <Ask ask>
 build::Reg asked(nb::handle barrier, nb::handle phase, bool parity, nb::handle pred) {
   return traced([&](Tracer& t) {
-    return ask(t, to_place(t, barrier, kBarrier), to_index(t, phase, "the phase"), parity,
-               to_guard(t, pred));
+    return ask(t, to_place(t, barrier, kBarrier), to_index(t, phase, {"the phase", "phase"}),
+               parity, to_guard(t, pred));
   });
 }
 void wait(nb::handle barrier, nb::handle phase) {
   traced([&](Tracer& t) {
-    mbar::wait(t, to_place(t, barrier, kBarrier), to_index(t, phase, "the phase"));
+    mbar::wait(t, to_place(t, barrier, kBarrier), to_index(t, phase, {"the phase", "phase"}));
   });
 }
 
 mbar::Pipeline pipeline(std::uint64_t stages, nb::handle cursor, nb::handle phase) {
   return traced([&](Tracer& t) {
-    const auto start = [&](nb::handle value, std::string_view what) {
+    const auto start = [&](nb::handle value, const build::Argument& what) {
       return value.is_none() ? build::Index(0) : to_index(t, value, what);
     };
-    return mbar::pipeline(t, stages, start(cursor, "the cursor"), start(phase, "the phase"));
+    return mbar::pipeline(t, stages, start(cursor, {"the cursor", "cursor"}),
+                          start(phase, {"the phase", "phase"}));
   });
 }
 std::pair<build::Reg, build::Reg> advance(const mbar::Pipeline& ring) {
@@ -172,7 +177,7 @@ void bind_classes(nb::module_& m) {
           "init_all",
           [](const MbarrierArray& b, nb::handle n, nb::handle pred) {
             traced([&](Tracer& t) {
-              mbar::init_all(t, b, to_index(t, n, "the count"), to_guard(t, pred));
+              mbar::init_all(t, b, to_index(t, n, {"the count", "n"}), to_guard(t, pred));
             });
           },
           "n"_a, "pred"_a = nb::none(), "Initialises every mbarrier for n arrivals.")
@@ -180,9 +185,11 @@ void bind_classes(nb::module_& m) {
           "arrive_remote_all",
           [](const MbarrierArray& b, nb::handle cta, nb::handle n, nb::handle pred) {
             traced([&](Tracer& t) {
+              const build::Expansion here(t, "arrive_remote_all(...)");
               for (std::uint64_t i = 0; i < b.count; ++i) {
-                mbar::arrive_remote(t, mbar::at(t, b, i).place, to_index(t, cta, "the CTA"),
-                                    to_index(t, n, "the count"), to_guard(t, pred));
+                mbar::arrive_remote(t, mbar::at(t, b, i).place,
+                                    to_index(t, cta, {"the CTA", "cta"}),
+                                    to_index(t, n, {"the count", "n"}), to_guard(t, pred));
               }
             });
           },
@@ -230,7 +237,7 @@ void bind_mbarrier(nb::module_& m) {
       "array",
       [](nb::handle base, std::int64_t byte_offset, std::uint64_t count) {
         return traced([&](Tracer& t) {
-          const auto reg = to_reg(t, base, "the base of an mbarrier array");
+          const auto reg = to_reg(t, base, {"the base of an mbarrier array", "base"});
           return mbar::array(t, reg.value_or(build::Reg{}), byte_offset, count);
         });
       },
@@ -254,7 +261,8 @@ void bind_cluster(nb::module_& m) {
       "rank",
       [](nb::handle r) {
         return traced([&](Tracer& t) {
-          return cluster::rank(t, r.is_none() ? std::nullopt : to_reg(t, r, "the destination"));
+          return cluster::rank(t,
+                               r.is_none() ? std::nullopt : to_reg(t, r, {"the destination", "r"}));
         });
       },
       "r"_a = nb::none(), "The rank of this CTA, in r or a fresh register.");
@@ -262,8 +270,8 @@ void bind_cluster(nb::module_& m) {
       "map_shared_u32",
       [](nb::handle addr, nb::handle cta) {
         return traced([&](Tracer& t) {
-          return cluster::map_shared(t, to_place(t, addr, "the address"),
-                                     to_index(t, cta, "the CTA"));
+          return cluster::map_shared(t, to_place(t, addr, {"the address", "addr|taddr"}),
+                                     to_index(t, cta, {"the CTA", "cta"}));
         });
       },
       "addr"_a, "cta"_a, "The address that shared memory has in another CTA.");
@@ -273,8 +281,9 @@ void bind_cluster(nb::module_& m) {
       "arrive_multicast",
       [](nb::handle bar, nb::handle mask, nb::handle n) {
         traced([&](Tracer& t) {
-          cluster::arrive_multicast(t, to_place(t, bar, kBarrier), to_index(t, mask, "the mask"),
-                                    to_index(t, n, "the count"));
+          cluster::arrive_multicast(t, to_place(t, bar, kBarrier),
+                                    to_index(t, mask, {"the mask", "mask"}),
+                                    to_index(t, n, {"the count", "n"}));
         });
       },
       "bar"_a, "mask"_a, "n"_a = 1, "arrive_remote on every CTA of the mask.");
@@ -314,7 +323,7 @@ void bind_fence(nb::module_& m) {
       "proxy_tensormap_acquire",
       [](nb::handle map, const std::string& scope) {
         traced([&](Tracer& t) {
-          const auto reg = to_reg(t, map, "the tensor map");
+          const auto reg = to_reg(t, map, {"the tensor map", "map"});
           if (reg) fence::proxy_tensormap_acquire(t, *reg, scope);
         });
       },

@@ -33,9 +33,10 @@ void bind_bulk(nb::module_& m) {
       [](nb::handle dst, nb::handle src, nb::handle bytes, nb::handle mbar, nb::handle mask,
          nb::handle pred) {
         traced([&](Tracer& t) {
-          tma::load_bytes(t, to_place(t, dst, "the destination"), to_global(t, src),
-                          to_index(t, bytes, "the bytes"), to_place(t, mbar, "mbar"),
-                          to_maybe_index(t, mask, "the multicast mask"), to_guard(t, pred));
+          tma::load_bytes(t, to_place(t, dst, {"the destination", "dst"}), to_global(t, src, "src"),
+                          to_index(t, bytes, {"the bytes", "bytes"}), to_place(t, mbar, "mbar"),
+                          to_maybe_index(t, mask, {"the multicast mask", "multicast_mask|mask"}),
+                          to_guard(t, pred));
         });
       },
       nb::kw_only(), "dst"_a, "src"_a, "bytes"_a, "mbar"_a, "multicast_mask"_a = nb::none(),
@@ -44,8 +45,8 @@ void bind_bulk(nb::module_& m) {
       "store",
       [](nb::handle dst, nb::handle src, nb::handle bytes, nb::handle pred) {
         traced([&](Tracer& t) {
-          tma::store_bytes(t, to_global(t, dst), to_place(t, src, "the source"),
-                           to_index(t, bytes, "the bytes"), to_guard(t, pred));
+          tma::store_bytes(t, to_global(t, dst, "dst"), to_place(t, src, {"the source", "src"}),
+                           to_index(t, bytes, {"the bytes", "bytes"}), to_guard(t, pred));
         });
       },
       nb::kw_only(), "dst"_a, "src"_a, "bytes"_a, "pred"_a = nb::none(),
@@ -56,8 +57,9 @@ void bind_bulk(nb::module_& m) {
          nb::handle pred) {
         const isa::Type element = to_type(type);
         traced([&](Tracer& t) {
-          tma::reduce_bytes(t, op, element, to_global(t, dst), to_place(t, src, "the source"),
-                            to_index(t, bytes, "the bytes"), to_guard(t, pred));
+          tma::reduce_bytes(t, op, element, to_global(t, dst, "dst"),
+                            to_place(t, src, {"the source", "src"}),
+                            to_index(t, bytes, {"the bytes", "bytes"}), to_guard(t, pred));
         });
       },
       nb::kw_only(), "dst"_a, "src"_a, "bytes"_a, "dtype"_a, "op"_a = "add", "pred"_a = nb::none(),
@@ -66,8 +68,8 @@ void bind_bulk(nb::module_& m) {
       "prefetch",
       [](nb::handle src, nb::handle bytes, nb::handle pred) {
         traced([&](Tracer& t) {
-          tma::prefetch_bytes(t, to_global(t, src), to_index(t, bytes, "the bytes"),
-                              to_guard(t, pred));
+          tma::prefetch_bytes(t, to_global(t, src, "src"),
+                              to_index(t, bytes, {"the bytes", "bytes"}), to_guard(t, pred));
         });
       },
       nb::kw_only(), "src"_a, "bytes"_a, "pred"_a = nb::none(), "Brings bytes into the L2 cache.");
@@ -75,11 +77,12 @@ void bind_bulk(nb::module_& m) {
       "copy_to_cluster",
       [](nb::handle dst, nb::handle src, nb::handle bytes, nb::handle mbar, nb::handle pred) {
         traced([&](Tracer& t) {
-          const auto to = to_reg(t, dst, "the destination");
+          const auto to = to_reg(t, dst, {"the destination", "dst"});
           const auto barrier = to_reg(t, mbar, "mbar");
           if (!to || !barrier) return;
-          tma::copy_to_cluster(t, *to, to_place(t, src, "the source"),
-                               to_index(t, bytes, "the bytes"), *barrier, to_guard(t, pred));
+          tma::copy_to_cluster(t, *to, to_place(t, src, {"the source", "src"}),
+                               to_index(t, bytes, {"the bytes", "bytes"}), *barrier,
+                               to_guard(t, pred));
         });
       },
       nb::kw_only(), "dst"_a, "src"_a, "bytes"_a, "mbar"_a, "pred"_a = nb::none(),
@@ -99,9 +102,9 @@ void copy(nb::handle dst, nb::handle src, std::int64_t bytes, nb::handle src_byt
           nb::handle pred) {
   traced([&](Tracer& t) {
     std::optional<Index> partial;
-    if (!src_bytes.is_none()) partial = to_index(t, src_bytes, "the source bytes");
-    build::cp_async::copy(t, cache, to_place(t, dst, "the destination"), to_global(t, src), bytes,
-                          partial, to_guard(t, pred));
+    if (!src_bytes.is_none()) partial = to_index(t, src_bytes, {"the source bytes", "src_bytes"});
+    build::cp_async::copy(t, cache, to_place(t, dst, {"the destination", "dst"}),
+                          to_global(t, src, "src"), bytes, partial, to_guard(t, pred));
   });
 }
 

@@ -27,7 +27,9 @@ layout::LayoutType to_layout_type(Tracer& tracer, nb::handle value) {
   if (!PyLong_Check(value.ptr())) return layout::layout_type(to_swizzle(tracer, value));
   const auto number = nb::cast<std::int64_t>(value);
   if (number >= 0 && number <= 3) return static_cast<layout::LayoutType>(number);
-  tracer.report({diag::Kind::BadArgument, {"swizzle", "0 to 3", std::to_string(number)}});
+  tracer.report(
+      diag::Diagnostic(diag::Kind::BadArgument, {"swizzle", "0 to 3", std::to_string(number)})
+          .about("swizzle"));
   return layout::LayoutType::Interleave;
 }
 
@@ -65,7 +67,7 @@ void mma_async(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle
 build::Reg make_descriptor(nb::handle base, std::int64_t leading, std::int64_t stride,
                            nb::handle swizzle, std::int64_t base_offset, std::int64_t offset) {
   return traced([&](Tracer& t) {
-    return wgmma::make_descriptor(t, to_place(t, base, "the base").plus(offset),
+    return wgmma::make_descriptor(t, to_place(t, base, {"the base", "base|smem_base"}).plus(offset),
                                   {leading, stride, to_layout_type(t, swizzle), base_offset});
   });
 }
@@ -77,8 +79,8 @@ build::Reg auto_descriptor(nb::handle base, nb::handle dtype, nb::handle shape, 
     if (nb::isinstance<build::SharedView>(base)) {
       swizzle = nb::cast<build::SharedView&>(base).swizzle;
     }
-    return wgmma::auto_descriptor(t, to_place(t, base, "the base"), type, to_shape(t, shape),
-                                  to_major(t, major), swizzle);
+    return wgmma::auto_descriptor(t, to_place(t, base, {"the base", "base|smem_base"}), type,
+                                  to_shape(t, shape), to_major(t, major), swizzle);
   });
 }
 
@@ -121,8 +123,8 @@ void bind_async_wgmma(nb::module_& core, nb::module_& ptx) {
       "masked_descriptor",
       [](nb::handle addr, std::int64_t byte_offset, std::int64_t mask, std::uint64_t bits) {
         return traced([&](Tracer& t) {
-          return wgmma::masked_descriptor(t, to_place(t, addr, "the address"), byte_offset, mask,
-                                          bits);
+          return wgmma::masked_descriptor(t, to_place(t, addr, {"the address", "addr|taddr"}),
+                                          byte_offset, mask, bits);
         });
       },
       "addr"_a, nb::kw_only(), "byte_offset"_a = 0, "mask"_a = wgmma::kAddressMask,

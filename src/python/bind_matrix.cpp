@@ -24,11 +24,12 @@ using build::Tracer;
 using Text = std::optional<std::string>;
 namespace mma = build::mma;
 
-std::array<build::Index, 2> to_pair(Tracer& t, nb::handle value, std::string_view what) {
+std::array<build::Index, 2> to_pair(Tracer& t, nb::handle value, const char* what) {
   const auto list = to_indices(t, value, what);
   if (list.size() == 2) return {list[0], list[1]};
-  t.report({diag::Kind::BadArgument,
-            {std::string(what), "a byte and a thread", std::to_string(list.size()) + " numbers"}});
+  t.report(diag::Diagnostic(diag::Kind::BadArgument,
+                            {what, "a byte and a thread", std::to_string(list.size()) + " numbers"})
+               .about(what));
   return {0, 0};
 }
 
@@ -70,10 +71,10 @@ void sync(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle dtyp
   in.bit_op = bit_op.value_or("");
   in.saturate = satfinite;
   traced([&](Tracer& t) {
-    in.d = to_fragment(t, d);
-    in.a = to_fragment(t, a);
-    in.b = to_fragment(t, b);
-    in.c = to_fragment(t, c);
+    in.d = to_fragment(t, d, "d");
+    in.a = to_fragment(t, a, "a");
+    in.b = to_fragment(t, b, "b");
+    in.c = to_fragment(t, c, "c");
     if (const auto metadata = to_maybe_reg(t, sp_meta, "sp_meta")) {
       in.sparsity = mma::Sparsity{*metadata, sp_selector, sp_ordered};
     }
@@ -86,7 +87,7 @@ void sync(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle dtyp
 void ldmatrix(nb::handle dst, nb::handle src, const std::string& layout, bool trans,
               const std::string& shape, const Text& src_format, nb::handle pred) {
   traced([&](Tracer& t) {
-    mma::ldmatrix(t, to_regs(t, dst, "dst"), to_place(t, src, "the source"),
+    mma::ldmatrix(t, to_regs(t, dst, "dst"), to_place(t, src, {"the source", "src"}),
                   {layout, shape, trans, src_format.value_or(""), to_guard(t, pred)});
   });
 }
@@ -94,7 +95,7 @@ void ldmatrix(nb::handle dst, nb::handle src, const std::string& layout, bool tr
 void stmatrix(nb::handle smem, nb::handle regs, const std::string& layout, bool trans,
               const std::string& shape, nb::handle pred) {
   traced([&](Tracer& t) {
-    mma::stmatrix(t, to_place(t, smem, "the destination"), to_regs(t, regs, "regs"),
+    mma::stmatrix(t, to_place(t, smem, {"the destination", "smem"}), to_regs(t, regs, "regs"),
                   {layout, shape, trans, "", to_guard(t, pred)});
   });
 }
@@ -105,10 +106,11 @@ void store_bf16(nb::handle frag, nb::handle smem_base, nb::handle lane, std::int
     mma::Scratch scratch;
     if (!tmp_bf16.is_none()) scratch.halves = to_regs(t, tmp_bf16, "tmp_bf16");
     if (!tmp_pack.is_none()) scratch.pairs = to_regs(t, tmp_pack, "tmp_pack");
-    const auto id = to_reg(t, lane, "the lane");
+    const auto id = to_reg(t, lane, {"the lane", "lane"});
     if (!id) return;
-    mma::stmatrix_x4_trans_f32_bf16(t, to_regs(t, frag, "the fragment"),
-                                    to_place(t, smem_base, "the base"), *id, row_stride, scratch);
+    mma::stmatrix_x4_trans_f32_bf16(t, to_regs(t, frag, {"the fragment", "frag"}),
+                                    to_place(t, smem_base, {"the base", "base|smem_base"}), *id,
+                                    row_stride, scratch);
   });
 }
 

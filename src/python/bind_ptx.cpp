@@ -51,6 +51,7 @@ ir::Operand sum(Tracer& t, ir::Operand base, Reg offset) {
     t.report(diag::Diagnostic(
                  diag::Kind::BadArgument,
                  {"the base of an address with a register offset", "a register", "something else"})
+                 .about("base")
                  .note("put the address into a register first: memory.address(), or mov"));
     return {};
   }
@@ -68,8 +69,9 @@ Address make_address(nb::handle base, nb::handle offset, nb::handle parts) {
     if (is_part || !parts.is_none()) {
       place.parts = is_part ? nb::make_tuple(offset) : nb::tuple(parts);
       if (place.offset == 0 && (is_part ? parts.is_none() : offset.is_none())) return place;
-      t.report({diag::Kind::BadArgument,
-                {"an address with parts", "no byte offset beside them", "both"}});
+      t.report(diag::Diagnostic(diag::Kind::BadArgument,
+                                {"an address with parts", "no byte offset beside them", "both"})
+                   .about("offset"));
       return place;
     }
     if (offset.is_none()) return place;
@@ -80,8 +82,9 @@ Address make_address(nb::handle base, nb::handle offset, nb::handle parts) {
     } else if (value.integer() != nullptr) {
       place.offset += *value.integer();
     } else {
-      t.report(
-          {diag::Kind::BadArgument, {"the byte offset of an address", "an integer", "a float"}});
+      t.report(diag::Diagnostic(diag::Kind::BadArgument,
+                                {"the byte offset of an address", "an integer", "a float"})
+                   .about("offset"));
     }
     return place;
   });
@@ -128,8 +131,9 @@ void bind_memory(nb::module_& ptx) {
       [](nb::handle type, nb::handle dst, nb::handle addr, const std::string& space,
          const std::optional<std::string>& cache, nb::handle pred) {
         traced([&](Tracer& t) {
-          build::load(t, to_type(type), to_operand(t, dst), to_operand(t, addr), space,
-                      text_of(cache), to_guard(t, pred));
+          build::load(t, to_type(type), to_operand(t, dst),
+                      to_operand(t, addr, diag::Focus::argument("addr")), space, text_of(cache),
+                      to_guard(t, pred));
         });
         return nb::borrow(dst);
       },
@@ -140,8 +144,9 @@ void bind_memory(nb::module_& ptx) {
       [](nb::handle type, nb::handle addr, nb::handle src, const std::string& space,
          const std::optional<std::string>& cache, nb::handle pred) {
         traced([&](Tracer& t) {
-          build::store(t, to_type(type), to_operand(t, addr), to_operand(t, src), space,
-                       text_of(cache), to_guard(t, pred));
+          build::store(t, to_type(type), to_operand(t, addr),
+                       to_operand(t, src, diag::Focus::argument("src")), space, text_of(cache),
+                       to_guard(t, pred));
         });
       },
       "dtype"_a, "addr"_a, "src"_a, nb::kw_only(), "space"_a = "global", "cache"_a = nb::none(),
@@ -163,13 +168,17 @@ void bind_memory(nb::module_& ptx) {
   cvta.def(
       "param",
       [](nb::handle src, std::optional<Reg> dst) {
-        return traced([&](Tracer& t) { return build::cvta_param(t, to_operand(t, src), dst); });
+        return traced([&](Tracer& t) {
+          return build::cvta_param(t, to_operand(t, src, diag::Focus::argument("src")), dst);
+        });
       },
       "src"_a, "dst"_a = nb::none(), "cvta.param.u64");
   cvta.def(
       "to_global",
       [](nb::handle src, std::optional<Reg> dst) {
-        return traced([&](Tracer& t) { return build::cvta_to_global(t, to_operand(t, src), dst); });
+        return traced([&](Tracer& t) {
+          return build::cvta_to_global(t, to_operand(t, src, diag::Focus::argument("src")), dst);
+        });
       },
       "src"_a, "dst"_a = nb::none(), "cvta.to.global.u64");
 }
@@ -178,7 +187,10 @@ void bind_memory(nb::module_& ptx) {
 nb::object typed(const std::string& opcode, nb::handle type, nb::handle operands, nb::handle pred) {
   traced([&](Tracer& t) {
     std::vector<ir::Operand> list;
-    for (nb::handle operand : operands) list.push_back(to_operand(t, operand));
+    for (nb::handle operand : operands) {
+      list.push_back(to_operand(
+          t, operand, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(list.size())}));
+    }
     const isa::Type named = to_type(type);
     const bool is_float = isa::info(named).kind == isa::TypeKind::Float;
     for (ir::Operand& operand : list) {
@@ -209,7 +221,8 @@ nb::object convert(nb::handle dst_type, nb::handle src_type, nb::handle dst, nb:
       concat("cvt", rounding ? concat(".", *rounding) : "", ftz ? ".ftz" : "", sat ? ".sat" : "",
              ".", isa::info(to_type(dst_type)).name, ".", isa::info(to_type(src_type)).name);
   return traced([&](Tracer& t) {
-    t.emit(opcode, {to_operand(t, dst), to_operand(t, src)}, to_guard(t, pred));
+    t.emit(opcode, {to_operand(t, dst), to_operand(t, src, diag::Focus::argument("src"))},
+           to_guard(t, pred));
     return nb::borrow(dst);
   });
 }

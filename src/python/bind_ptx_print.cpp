@@ -50,7 +50,7 @@ void bind_output(nb::module_& ptx) {
 void bind_statements(nb::module_& ptx) {
   ptx.def(
       "raw", [](const std::string& text) { traced([&](Tracer& t) { t.raw(text); }); }, "text"_a,
-      "Text that goes into the kernel as it is, judged by nobody.");
+      "Text that goes into the kernel as it is, checked but for instructions the table has not.");
   ptx.def(
       "pragma", [](const std::string& text) { traced([&](Tracer& t) { t.pragma(text); }); },
       "text"_a, "A .pragma directive.");

@@ -4,10 +4,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "pyptx/build/memory.h"
 #include "pyptx/support/concat.h"
+#include "pyptx/support/nearest.h"
 #include "trace.h"
 
 namespace pyptx::python {
@@ -25,6 +28,25 @@ struct SpecialNode {
   std::string name;
 };
 
+/// Says what may have been meant. The error names no attribute: Python 3.12 would add a suggestion
+/// of its own.
+[[noreturn]] void refuse(const std::string& name) {
+  using namespace nb::literals;
+  std::vector<std::string> known;
+  for (const std::string& full : isa::special_register_names()) {
+    known.push_back(name.find('.') == std::string::npos ? full.substr(0, full.find('.')) : full);
+  }
+  std::string message = concat("there is no special register '", name, "'");
+  const auto close = support::nearest(name, known);
+  for (std::size_t i = 0; i < close.size(); ++i) {
+    message += concat(i == 0 ? "; did you mean " : " or ", close[i]);
+  }
+  const nb::object error =
+      nb::handle(PyExc_AttributeError)(message, "name"_a = nb::none(), "obj"_a = nb::none());
+  PyErr_SetObject(PyExc_AttributeError, error.ptr());
+  throw nb::python_error();
+}
+
 /// Kept as an attribute, so that it is made once.
 nb::object step(nb::handle self, const std::string& attribute) {
   const SpecialNode& node = *nb::inst_ptr<SpecialNode>(self);
@@ -34,9 +56,7 @@ nb::object step(nb::handle self, const std::string& attribute) {
   const auto which = isa::find_special_register(node.name.empty() ? name : node.name);
   const bool is_known =
       which && (node.name.empty() || (is_component && isa::info(*which).is_vector));
-  if (!is_known) {
-    throw nb::attribute_error(concat("there is no special register '", name, "'").c_str());
-  }
+  if (!is_known) refuse(name);
   nb::object child = nb::cast(SpecialNode{name});
   nb::setattr(self, attribute.c_str(), child);
   return child;

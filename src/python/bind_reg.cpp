@@ -7,8 +7,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "operands.h"
@@ -37,50 +39,90 @@ using build::Reg;
 using build::Tracer;
 using build::Value;
 
-nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
+/// An operator, and the method by which the other side may answer in our place.
+struct Other {
+  const char* symbol = "";
+  const char* method = nullptr;  // null: nobody is asked after us
+};
 
-/// f(tracer, other) where `other` is a register or number; else NotImplemented.
+/// Whether the other side has an answer of its own. A list has none: it would ask the register for
+/// a number, to repeat itself.
+bool may_answer(nb::handle other, Other how) {
+  if (how.method == nullptr) return false;
+  const bool is_sequence = PyList_Check(other.ptr()) || PyTuple_Check(other.ptr()) ||
+                           PyUnicode_Check(other.ptr()) || PyBytes_Check(other.ptr());
+  return !is_sequence && nb::hasattr(other.type(), how.method);
+}
+
+/// NotImplemented, or our words where nobody else has any: Python's differ by version.
+nb::object declined(nb::handle other, Other how) {
+  if (may_answer(other, how)) return nb::borrow(Py_NotImplemented);
+  const std::string what =
+      other.is_none()
+          ? std::string("None")
+          : support::concat("a value of type '", nb::type_name(other.type()).c_str(), "'");
+  throw nb::type_error(
+      support::concat("'", how.symbol, "' takes registers and numbers, not ", what).c_str());
+}
+
+/// f(tracer, other) where `other` is a register or number.
 template <typename F>
-nb::object with_value(nb::handle other, F&& f) {
+nb::object with_value(nb::handle other, Other how, F&& f) {
   return traced([&](Tracer& t) -> nb::object {
     const std::optional<Value> value = to_value(t, other);
-    return value ? nb::cast(f(t, *value)) : not_implemented();
+    return value ? nb::cast(f(t, *value)) : declined(other, how);
   });
 }
 
-/// a op b (unless `forward` is null), b op a, and a op= b in the same register and object.
-void arithmetic(nb::class_<Reg>& cls, const char* forward, const char* reflected,
-                const char* in_place, BinaryOp op) {
-  if (forward != nullptr) {
+/// The names of a binary operator: a op b (unless `forward` is null), b op a, and a op= b in the
+/// same register and object.
+struct Names {
+  const char* symbol;
+  const char* forward;
+  const char* reflected;
+  const char* in_place;
+};
+
+void arithmetic(nb::class_<Reg>& cls, const Names& names, BinaryOp op) {
+  const Other other{names.symbol, names.reflected};
+  if (names.forward != nullptr) {
     cls.def(
-        forward,
-        [op](Reg a, nb::handle b) {
-          return with_value(b, [&](Tracer& t, Value v) { return build::binary(t, op, a, v); });
+        names.forward,
+        [op, other](Reg a, nb::handle b) {
+          return with_value(b, other,
+                            [&](Tracer& t, Value v) { return build::binary(t, op, a, v); });
         },
         nb::arg("other").none());
   }
   cls.def(
-      reflected,
-      [op](Reg a, nb::handle b) {
-        return with_value(b, [&](Tracer& t, Value v) { return build::binary(t, op, v, a); });
+      names.reflected,
+      [op, symbol = names.symbol](Reg a, nb::handle b) {
+        return with_value(b, {symbol},
+                          [&](Tracer& t, Value v) { return build::binary(t, op, v, a); });
       },
       nb::arg("other").none());
   cls.def(
-      in_place,
-      [op](nb::object self, nb::handle b) {
+      names.in_place,
+      [op, other](nb::object self, nb::handle b) {
         const Reg a = nb::cast<Reg>(self);
         const nb::object result =
-            with_value(b, [&](Tracer& t, Value v) { return build::update(t, op, a, v); });
+            with_value(b, other, [&](Tracer& t, Value v) { return build::update(t, op, a, v); });
         return result.is(nb::handle(Py_NotImplemented)) ? result : self;
       },
       nb::arg("other").none());
 }
 
-void comparison(nb::class_<Reg>& cls, const char* name, Comparison op) {
+void comparison(nb::class_<Reg>& cls, const char* symbol, const char* name, Comparison op) {
+  // Anything may be asked whether it is the register: `reg == None`.
+  const bool is_equality = op == Comparison::Eq || op == Comparison::Ne;
   cls.def(
       name,
-      [op](Reg a, nb::handle b) {
-        return with_value(b, [&](Tracer& t, Value v) { return build::compare(t, op, a, v); });
+      [op, symbol, is_equality](Reg a, nb::handle b) {
+        return traced([&](Tracer& t) -> nb::object {
+          const std::optional<Value> value = to_value(t, b);
+          if (value) return nb::cast(build::compare(t, op, a, *value));
+          return is_equality ? nb::borrow(Py_NotImplemented) : declined(b, {symbol});
+        });
       },
       nb::arg("other").none());
 }
@@ -96,7 +138,8 @@ nb::object either(Reg a, nb::handle b) {
     keep_newest();
     return nb::cast(PipeRef{nb::cast(a), nb::borrow(b)});
   }
-  return with_value(b, [&](Tracer& t, Value v) { return build::binary(t, BinaryOp::Or, a, v); });
+  return with_value(b, {"|", "__ror__"},
+                    [&](Tracer& t, Value v) { return build::binary(t, BinaryOp::Or, a, v); });
 }
 
 nb::object inverted(Reg a) {
@@ -117,27 +160,49 @@ bool truth(Reg a) {
       "pred=p, ptx.selp or `p & q`");
 }
 
+/// What Python asks for a number, in range(), math functions, a list's index, int() and float().
+[[noreturn]] void refuse_number(std::string_view advice) {
+  throw nb::type_error(support::concat("a register has no value while the kernel is traced, so it "
+                                       "cannot be a Python ",
+                                       advice)
+                           .c_str());
+}
+std::int64_t as_index(Reg) {
+  refuse_number(
+      "index, length or bound; a loop over it is ptx.range_(n), a table indexed by it is "
+      "smem.alloc(...)[i]");
+}
+std::int64_t as_integer(Reg) { refuse_number("int; to convert it, reg.from_(value, s32)"); }
+double as_float(Reg) {
+  refuse_number(
+      "float, nor go into a function of math; to convert it, reg.from_(value, f32), to compute, "
+      "ptx.inst.sqrt.approx.f32(d, x) and the like");
+}
+
 void bind_operators(nb::class_<Reg>& cls) {
-  arithmetic(cls, "__add__", "__radd__", "__iadd__", BinaryOp::Add);
-  arithmetic(cls, "__sub__", "__rsub__", "__isub__", BinaryOp::Sub);
-  arithmetic(cls, "__mul__", "__rmul__", "__imul__", BinaryOp::Mul);
-  arithmetic(cls, "__lshift__", "__rlshift__", "__ilshift__", BinaryOp::Shl);
-  arithmetic(cls, "__rshift__", "__rrshift__", "__irshift__", BinaryOp::Shr);
-  arithmetic(cls, "__and__", "__rand__", "__iand__", BinaryOp::And);
-  arithmetic(cls, "__xor__", "__rxor__", "__ixor__", BinaryOp::Xor);
+  arithmetic(cls, {"+", "__add__", "__radd__", "__iadd__"}, BinaryOp::Add);
+  arithmetic(cls, {"-", "__sub__", "__rsub__", "__isub__"}, BinaryOp::Sub);
+  arithmetic(cls, {"*", "__mul__", "__rmul__", "__imul__"}, BinaryOp::Mul);
+  arithmetic(cls, {"<<", "__lshift__", "__rlshift__", "__ilshift__"}, BinaryOp::Shl);
+  arithmetic(cls, {">>", "__rshift__", "__rrshift__", "__irshift__"}, BinaryOp::Shr);
+  arithmetic(cls, {"&", "__and__", "__rand__", "__iand__"}, BinaryOp::And);
+  arithmetic(cls, {"^", "__xor__", "__rxor__", "__ixor__"}, BinaryOp::Xor);
   cls.def("__or__", &either, nb::arg("other").none());
-  arithmetic(cls, nullptr, "__ror__", "__ior__", BinaryOp::Or);
-  comparison(cls, "__eq__", Comparison::Eq);
-  comparison(cls, "__ne__", Comparison::Ne);
-  comparison(cls, "__lt__", Comparison::Lt);
-  comparison(cls, "__le__", Comparison::Le);
-  comparison(cls, "__gt__", Comparison::Gt);
-  comparison(cls, "__ge__", Comparison::Ge);
+  arithmetic(cls, {"|", nullptr, "__ror__", "__ior__"}, BinaryOp::Or);
+  comparison(cls, "==", "__eq__", Comparison::Eq);
+  comparison(cls, "!=", "__ne__", Comparison::Ne);
+  comparison(cls, "<", "__lt__", Comparison::Lt);
+  comparison(cls, "<=", "__le__", Comparison::Le);
+  comparison(cls, ">", "__gt__", Comparison::Gt);
+  comparison(cls, ">=", "__ge__", Comparison::Ge);
   cls.def("__neg__", [](Reg a) { return traced([&](Tracer& t) { return build::negate(t, a); }); });
   cls.def("__abs__",
           [](Reg a) { return traced([&](Tracer& t) { return build::absolute(t, a); }); });
   cls.def("__invert__", &inverted);
   cls.def("__bool__", &truth);
+  cls.def("__index__", &as_index);
+  cls.def("__int__", &as_integer);
+  cls.def("__float__", &as_float);
   cls.def("__hash__", [](nb::handle self) { return reinterpret_cast<Py_hash_t>(self.ptr()) >> 4; });
   cls.def("max", [](Reg a, nb::handle b) {
     return traced([&](Tracer& t) { return binary(t, BinaryOp::Max, a, need_value(t, b)); });

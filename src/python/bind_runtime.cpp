@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -14,6 +15,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bind_runtime.h"
@@ -39,7 +42,8 @@ std::shared_ptr<KernelImage> make_image(std::string ptx, std::string target,
 
 layout::TensorMap make_map(const std::string& dtype, const Extents& dims, const Extents& strides,
                            const std::vector<std::uint32_t>& box,
-                           const std::optional<std::string>& swizzle, bool oob_nan) {
+                           const std::optional<std::string>& swizzle, bool oob_nan,
+                           const std::vector<std::uint32_t>& element_strides) {
   if (dims.empty() || dims.size() > 5 || strides.size() + 1 != dims.size() ||
       box.size() != dims.size()) {
     throw nb::value_error(
@@ -53,7 +57,23 @@ layout::TensorMap make_map(const std::string& dtype, const Extents& dims, const 
   std::copy(box.begin(), box.end(), map.box.begin());
   map.swizzle = map_swizzle(swizzle.value_or("none"));
   map.oob_nan = oob_nan;
+  if (!element_strides.empty() && element_strides.size() != dims.size()) {
+    throw nb::value_error("a map of n dimensions takes n element strides");
+  }
+  std::copy(element_strides.begin(), element_strides.end(), map.element_strides.begin());
   return map;
+}
+
+void set_im2col(layout::TensorMap& map, const std::vector<std::int32_t>& lower,
+                const std::vector<std::int32_t>& upper, std::uint32_t channels,
+                std::uint32_t pixels) {
+  if (map.rank < 3 || lower.size() + 2 != map.rank || upper.size() + 2 != map.rank) {
+    throw nb::value_error("an im2col map of n dimensions (3 to 5) takes corners of n - 2");
+  }
+  std::copy(lower.begin(), lower.end(), map.im2col.lower.begin());
+  std::copy(upper.begin(), upper.end(), map.im2col.upper.begin());
+  map.im2col.channels = channels;
+  map.im2col.pixels = pixels;
 }
 
 driver::LaunchPlan make_plan(std::string entry, Triple grid, Triple block, Triple cluster,
@@ -80,7 +100,33 @@ void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint3
   plan.params.push_back({kind, tensor, size, bits, map});
 }
 
-emu::Options emulator_options(std::uint64_t seed, const std::string& completion, unsigned threads) {
+void set_numerics(emu::Options& options, const std::string& numerics,
+                  const std::string& tensor_core) {
+  if (numerics == "exact") {
+    options.numerics = emu::Numerics::Exact;
+  } else if (numerics != "fast") {
+    throw nb::value_error("numerics is 'fast' or 'exact'");
+  }
+  using enum emu::TensorCore;
+  constexpr std::pair<const char*, emu::TensorCore> kCores[] = {{"target", Target},
+                                                                {"turing", Turing},
+                                                                {"ampere", Ampere},
+                                                                {"ada", Ada},
+                                                                {"hopper", Hopper},
+                                                                {"blackwell", Blackwell},
+                                                                {"blackwell_rtx", BlackwellRtx}};
+  for (const auto& [name, core] : kCores) {
+    if (tensor_core != name) continue;
+    options.tensor_core = core;
+    return;
+  }
+  throw nb::value_error(
+      "tensor_core is 'target', 'turing', 'ampere', 'ada', 'hopper', 'blackwell' or "
+      "'blackwell_rtx'");
+}
+
+emu::Options emulator_options(std::uint64_t seed, const std::string& completion, unsigned threads,
+                              const std::string& checks) {
   emu::Options options;
   options.seed = seed;
   options.threads = threads;
@@ -92,6 +138,10 @@ emu::Options emulator_options(std::uint64_t seed, const std::string& completion,
   } else if (completion != "latest") {
     throw nb::value_error("completion is 'earliest', 'latest' or 'random'");
   }
+  if (checks != "races" && checks != "basic") {
+    throw nb::value_error("checks is 'races' or 'basic'");
+  }
+  options.races = checks == "races";
   return options;
 }
 
@@ -108,14 +158,16 @@ nb::dict report_dict(const emu::Report& report) {
 
 nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  const std::vector<std::uint64_t>& sizes, std::uint64_t seed,
-                 const std::string& completion, unsigned threads) {
+                 const std::string& completion, unsigned threads, const std::string& numerics,
+                 const std::string& tensor_core, const std::string& checks) {
   if (pointers.size() != sizes.size()) throw nb::value_error("as many sizes as pointers");
   std::vector<interop::HostTensor> tensors;
   tensors.reserve(pointers.size());
   for (std::size_t i = 0; i < pointers.size(); ++i) {
     tensors.push_back({pointers[i], sizes[i], true});
   }
-  const emu::Options options = emulator_options(seed, completion, threads);
+  emu::Options options = emulator_options(seed, completion, threads, checks);
+  set_numerics(options, numerics, tensor_core);
   auto report = [&] {
     nb::gil_scoped_release release;
     return interop::emulate(image, tensors, options);
@@ -140,6 +192,17 @@ nb::bytes cubin(KernelImage& image) {
   }();
   const std::string_view bytes = unwrap(std::move(assembled), image.locations().get());
   return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// (cubin, log, compiler), with options of ptxas that launches do not have.
+std::tuple<nb::bytes, std::string, std::string> assemble(const KernelImage& image,
+                                                         std::vector<std::string> flags) {
+  auto assembled = [&] {
+    nb::gil_scoped_release release;
+    return image.assemble(image.target(), std::move(flags));
+  }();
+  const driver::Assembled made = unwrap(std::move(assembled), image.locations().get());
+  return {nb::bytes(made.cubin.data(), made.cubin.size()), made.log, made.compiler};
 }
 
 /// Loads the kernel for the current device and gives its CUkernel, which the driver takes as a
@@ -168,11 +231,16 @@ void bind_plan(nb::module_& m) {
           "__init__",
           [](layout::TensorMap* self, const std::string& dtype, const Extents& dims,
              const Extents& strides, const std::vector<std::uint32_t>& box,
-             const std::optional<std::string>& swizzle, bool oob_nan) {
-            new (self) layout::TensorMap(make_map(dtype, dims, strides, box, swizzle, oob_nan));
+             const std::optional<std::string>& swizzle, bool oob_nan,
+             const std::vector<std::uint32_t>& element_strides) {
+            new (self) layout::TensorMap(
+                make_map(dtype, dims, strides, box, swizzle, oob_nan, element_strides));
           },
           nb::arg("dtype"), nb::arg("dims"), nb::arg("strides"), nb::arg("box"),
-          nb::arg("swizzle") = "none", nb::arg("oob_nan") = false)
+          nb::arg("swizzle") = "none", nb::arg("oob_nan") = false,
+          nb::arg("element_strides") = std::vector<std::uint32_t>{})
+      .def("set_im2col", &set_im2col, nb::arg("lower"), nb::arg("upper"), nb::arg("channels"),
+           nb::arg("pixels"))
       .def_prop_ro("box_bytes", &layout::TensorMap::box_bytes)
       .def("problem", &layout::TensorMap::problem, nb::arg("address") = 0)
       .def("__eq__", [](const layout::TensorMap& a, const layout::TensorMap& b) { return a == b; });
@@ -234,9 +302,12 @@ void bind_image(nb::module_& m) {
                      return interop::Registry::instance().handle_of(image);
                    })
       .def("cubin", &cubin)
+      .def("assemble", &assemble, nb::arg("flags"))
       .def("cu_function", &cu_function);
   m.def("emulate", &emulate, nb::arg("image"), nb::arg("pointers"), nb::arg("sizes"),
-        nb::arg("seed") = 0, nb::arg("completion") = "latest", nb::arg("threads") = 0);
+        nb::arg("seed") = 0, nb::arg("completion") = "latest", nb::arg("threads") = 0,
+        nb::arg("numerics") = "fast", nb::arg("tensor_core") = "target",
+        nb::arg("checks") = "basic");
   m.def("launch", &launch, nb::arg("image"), nb::arg("device"), nb::arg("stream"),
         nb::arg("pointers"));
 }

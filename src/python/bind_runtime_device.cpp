@@ -3,13 +3,16 @@
 // What the machine offers, as Python sees it: the driver and its devices, the compilers, tensor
 // maps as the driver encodes them. Bindings only.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -20,6 +23,7 @@
 #include "pyptx/diag/render.h"
 #include "pyptx/driver/assemble.h"
 #include "pyptx/driver/device.h"
+#include "pyptx/driver/occupancy.h"
 #include "pyptx/driver/tensor_map.h"
 
 namespace pyptx::python {
@@ -27,13 +31,29 @@ namespace pyptx::python {
 layout::MapType map_type(const std::string& dtype) {
   using layout::MapType;
   static constexpr std::pair<std::string_view, MapType> kTypes[] = {
-      {"u8", MapType::U8},   {"s8", MapType::U8},     {"b8", MapType::U8},
-      {"e4m3", MapType::U8}, {"e5m2", MapType::U8},   {"ue8m0", MapType::U8},
-      {"pred", MapType::U8}, {"u16", MapType::U16},   {"s16", MapType::U16},
-      {"b16", MapType::U16}, {"u32", MapType::U32},   {"b32", MapType::U32},
-      {"s32", MapType::S32}, {"u64", MapType::U64},   {"b64", MapType::U64},
-      {"s64", MapType::S64}, {"f16", MapType::F16},   {"f32", MapType::F32},
-      {"f64", MapType::F64}, {"bf16", MapType::BF16}, {"tf32", MapType::TF32},
+      {"u8", MapType::U8},
+      {"s8", MapType::U8},
+      {"b8", MapType::U8},
+      {"e4m3", MapType::U8},
+      {"e5m2", MapType::U8},
+      {"ue8m0", MapType::U8},
+      {"pred", MapType::U8},
+      {"u16", MapType::U16},
+      {"s16", MapType::U16},
+      {"b16", MapType::U16},
+      {"u32", MapType::U32},
+      {"b32", MapType::U32},
+      {"s32", MapType::S32},
+      {"u64", MapType::U64},
+      {"b64", MapType::U64},
+      {"s64", MapType::S64},
+      {"f16", MapType::F16},
+      {"f32", MapType::F32},
+      {"f64", MapType::F64},
+      {"bf16", MapType::BF16},
+      {"tf32", MapType::TF32},
+      {"f32.ftz", MapType::F32Ftz},
+      {"tf32.ftz", MapType::TF32Ftz},
   };
   for (const auto& [name, type] : kTypes) {
     if (name == dtype) return type;
@@ -115,6 +135,30 @@ std::uint64_t resident_map(int device, const nb::bytes& bytes) {
   return unwrap(driver::resident_map(device, encoded));
 }
 
+using OccupancyRow = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string>;
+
+/// (CTAs, warps, most warps, what limits them)
+std::optional<OccupancyRow> occupancy(const std::string& target, std::uint32_t registers,
+                                      std::uint64_t shared, std::uint32_t threads) {
+  const auto found = driver::occupancy(target, registers, shared, threads);
+  if (!found) return std::nullopt;
+  return OccupancyRow{found->ctas, found->warps, found->max_warps,
+                      std::string(driver::text(found->limited_by))};
+}
+
+/// (the largest block in each direction, its threads, the CTAs of a cluster)
+std::tuple<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t, std::uint32_t>
+launch_limits() {
+  const auto& [x, y, z] = driver::kLargestBlock;
+  return {{x, y, z}, driver::kBlockThreads, driver::kClusterCtas};
+}
+
+std::optional<std::uint32_t> shared_of_cta(const std::string& target) {
+  const auto limits = driver::multiprocessor(target);
+  if (!limits) return std::nullopt;
+  return limits->shared_of_cta();
+}
+
 std::pair<std::string, std::string> find_compiler() {
   const driver::CompilerInfo info = unwrap(driver::find_compiler());
   return {info.name, info.path};
@@ -134,6 +178,10 @@ void bind_runtime_device(nb::module_& m) {
   m.def("find_compiler", &find_compiler);
   m.def("assemble", &assemble, nb::arg("ptx"), nb::arg("target"),
         nb::arg("flags") = std::vector<std::string>{});
+  m.def("occupancy", &occupancy, nb::arg("target"), nb::arg("registers"), nb::arg("shared"),
+        nb::arg("threads"));
+  m.def("shared_of_cta", &shared_of_cta, nb::arg("target"));
+  m.def("launch_limits", &launch_limits);
   m.def("encode_map", &encode_map, nb::arg("map"), nb::arg("address"));
   m.def("resident_map", &resident_map, nb::arg("device"), nb::arg("encoded"));
 }

@@ -37,8 +37,9 @@ build::SharedOptions options_of(Tracer& tracer, nb::handle swizzle,
   build::SharedOptions options;
   options.swizzle = to_swizzle(tracer, swizzle);
   if (align && (*align <= 0 || *align > (1 << 17))) {
-    tracer.report({diag::Kind::BadArgument,
-                   {"align", "a power of two up to 131072", std::to_string(*align)}});
+    tracer.report(diag::Diagnostic(diag::Kind::BadArgument,
+                                   {"align", "a power of two up to 131072", std::to_string(*align)})
+                      .about("align"));
   } else if (align) {
     options.align = static_cast<std::uint32_t>(*align);
   }
@@ -67,7 +68,7 @@ SharedAlloc wgmma_tile(nb::handle type, nb::handle shape, nb::handle major,
 
 nb::object get_item(const SharedView& view, nb::handle key) {
   return traced([&](Tracer& t) -> nb::object {
-    const auto indices = to_indices(t, key, "an index of shared memory");
+    const auto indices = to_indices(t, key, {"an index of shared memory", "key"});
     if (indices.size() == view.shape.size()) return nb::cast(build::load_element(t, view, indices));
     return nb::cast(SharedSlice{build::slice(t, view, indices)});
   });
@@ -75,11 +76,11 @@ nb::object get_item(const SharedView& view, nb::handle key) {
 
 void set_item(const SharedView& view, nb::handle key, nb::handle value) {
   traced([&](Tracer& t) {
-    const auto indices = to_indices(t, key, "an index of shared memory");
+    const auto indices = to_indices(t, key, {"an index of shared memory", "key"});
     // A number takes the element's type, as it does beside a register.
     const bool is_number = PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr());
     const ir::Operand stored = is_number ? build::operand(t, need_value(t, value), view.type, "=")
-                                         : to_operand(t, value, 1);
+                                         : to_operand(t, value, diag::Focus::argument("value"));
     if (!t.has_error()) build::store_element(t, view, indices, stored);
   });
 }
@@ -92,8 +93,8 @@ nb::object apply_swizzle(nb::handle offset, nb::handle swizzle) {
   }
   if (PyLong_Check(offset.ptr()) && swizzle.is_none()) return nb::borrow(offset);
   return traced([&](Tracer& t) -> nb::object {
-    const build::Index result =
-        build::apply_swizzle(t, to_swizzle(t, swizzle), to_index(t, offset, "the offset"));
+    const build::Index result = build::apply_swizzle(t, to_swizzle(t, swizzle),
+                                                     to_index(t, offset, {"the offset", "offset"}));
     return result.reg ? nb::cast(*result.reg) : nb::object(nb::int_(result.value));
   });
 }
@@ -169,7 +170,7 @@ void bind_smem(nb::module_& core) {
       [](nb::handle type, nb::handle addr, nb::handle pred) {
         const isa::Type element = to_type(type);
         return traced([&](Tracer& t) {
-          return build::load_shared(t, element, to_place(t, addr, "the address"),
+          return build::load_shared(t, element, to_place(t, addr, {"the address", "addr|taddr"}),
                                     to_guard(t, pred));
         });
       },
@@ -179,7 +180,8 @@ void bind_smem(nb::module_& core) {
       [](nb::handle type, nb::handle addr, nb::handle value, nb::handle pred) {
         const isa::Type element = to_type(type);
         traced([&](Tracer& t) {
-          build::store_shared(t, element, to_place(t, addr, "the address"), to_operand(t, value, 2),
+          build::store_shared(t, element, to_place(t, addr, {"the address", "addr|taddr"}),
+                              to_operand(t, value, diag::Focus::argument("value")),
                               to_guard(t, pred));
         });
       },

@@ -26,15 +26,15 @@ using build::Tracer;
 using Text = std::optional<std::string>;
 namespace tc = build::tcgen05;
 
-constexpr std::string_view kAddress = "the tensor memory address";
+const build::Argument kAddress{"the tensor memory address", "taddr"};
 
 void bind_allocation(nb::module_& m) {
   m.def(
       "alloc",
       [](nb::handle addr, nb::handle ncols, int cta_group, bool exclusive) {
         traced([&](Tracer& t) {
-          tc::alloc(t, to_place(t, addr, "the address"), to_index(t, ncols, "the columns"),
-                    cta_group, exclusive);
+          tc::alloc(t, to_place(t, addr, {"the address", "addr|taddr"}),
+                    to_index(t, ncols, {"the columns", "ncols"}), cta_group, exclusive);
         });
       },
       "addr"_a, "ncols"_a, nb::kw_only(), "cta_group"_a = 1, "exclusive"_a = false,
@@ -45,7 +45,8 @@ void bind_allocation(nb::module_& m) {
         traced([&](Tracer& t) {
           const auto address = to_reg(t, taddr, kAddress);
           if (address) {
-            tc::dealloc(t, *address, to_index(t, ncols, "the columns"), cta_group, exclusive);
+            tc::dealloc(t, *address, to_index(t, ncols, {"the columns", "ncols"}), cta_group,
+                        exclusive);
           }
         });
       },
@@ -108,7 +109,8 @@ void bind_movement(nb::module_& m) {
       [](nb::handle taddr, nb::handle desc, const std::string& size, int cta_group,
          const Text& multicast, const Text& src_format, nb::handle pred) {
         traced([&](Tracer& t) {
-          tc::cp(t, to_tmem(t, taddr, kAddress), to_index(t, desc, "the descriptor"), size,
+          tc::cp(t, to_tmem(t, taddr, kAddress), to_index(t, desc, {"the descriptor", "desc"}),
+                 size,
                  {cta_group, multicast.value_or(""), src_format.value_or(""), to_guard(t, pred)});
         });
       },
@@ -131,13 +133,16 @@ void commit(nb::handle mbar, int cta_group, bool multicast, nb::handle multicast
   traced([&](Tracer& t) {
     tc::CommitOptions options;
     options.cta_group = cta_group;
-    options.multicast_mask = to_maybe_index(t, multicast_mask, "the multicast mask");
+    options.multicast_mask =
+        to_maybe_index(t, multicast_mask, {"the multicast mask", "multicast_mask|mask"});
     options.space = space.value_or("");
     options.guard = to_guard(t, pred);
     if (multicast && !options.multicast_mask) {
-      t.report({diag::Kind::BadArgument, {"multicast_mask", "given with multicast", "None"}});
+      t.report(diag::Diagnostic(diag::Kind::BadArgument,
+                                {"multicast_mask", "given with multicast", "None"})
+                   .about("multicast"));
     }
-    if (!t.has_error()) tc::commit(t, to_place(t, mbar, "an mbarrier"), options);
+    if (!t.has_error()) tc::commit(t, to_place(t, mbar, {"an mbarrier", "b|bar|mbar"}), options);
   });
 }
 
@@ -155,7 +160,7 @@ void bind_order(nb::module_& m) {
       "Orders tcgen05 work after a barrier that came before.");
 }
 
-tc::Source to_mma_source(Tracer& t, nb::handle value, bool is_tmem, std::string_view what) {
+tc::Source to_mma_source(Tracer& t, nb::handle value, bool is_tmem, const char* what) {
   if (is_tmem) return to_tmem(t, value, what);
   if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value);
   return to_reg(t, value, what).value_or(build::Reg{});
@@ -186,13 +191,15 @@ void mma(nb::handle d, nb::handle a, nb::handle b, nb::handle idesc, int cta_gro
     in.d = to_tmem(t, d, "d");
     in.a = to_mma_source(t, a, a_is_tmem, "a");
     in.b = to_mma_source(t, b, false, "b");
-    in.instruction = to_index(t, idesc, "the instruction descriptor");
+    in.instruction = to_index(t, idesc, {"the instruction descriptor", "idesc"});
     in.enable_input_d = to_flag(t, enable_input_d, "enable_input_d");
     in.metadata = to_maybe_tmem(t, sp_meta, "sp_meta");
     if (sparse != in.metadata.has_value()) {
-      t.report({diag::Kind::BadArgument,
-                {"sp_meta", sparse ? "given with sparse" : "left out without sparse",
-                 sparse ? "None" : "an address"}});
+      t.report(
+          diag::Diagnostic(diag::Kind::BadArgument,
+                           {"sp_meta", sparse ? "given with sparse" : "left out without sparse",
+                            sparse ? "None" : "an address"})
+              .about(sparse ? "sparse" : "sp_meta"));
     }
     if (!disable_output_lane.is_none()) {
       in.disable_output_lane = to_regs(t, disable_output_lane, "disable_output_lane");

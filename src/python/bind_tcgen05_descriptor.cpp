@@ -40,7 +40,9 @@ layout::Tcgen05Swizzle to_mode(Tracer& t, nb::handle value) {
 
 std::uint32_t to_field(Tracer& t, std::int64_t bytes, const char* what) {
   if (bytes >= 0 && bytes <= 0x3FFF0) return static_cast<std::uint32_t>(bytes);
-  t.report({diag::Kind::BadArgument, {what, "within 0 to 262128", std::to_string(bytes)}});
+  t.report(
+      diag::Diagnostic(diag::Kind::BadArgument, {what, "within 0 to 262128", std::to_string(bytes)})
+          .about(what));
   return 0;
 }
 
@@ -48,10 +50,11 @@ build::Reg descriptor(nb::handle addr, std::int64_t stride_bytes, std::int64_t l
                       nb::handle swizzle, std::int64_t base_offset, std::int64_t byte_offset,
                       bool leading_is_address) {
   return traced([&](Tracer& t) {
-    const auto place = to_place(t, addr, "the address").plus(byte_offset);
+    const auto place = to_place(t, addr, {"the address", "addr|taddr"}).plus(byte_offset);
     if (base_offset < 0 || base_offset > 7) {
-      t.report(
-          {diag::Kind::BadArgument, {"base_offset", "within 0 to 7", std::to_string(base_offset)}});
+      t.report(diag::Diagnostic(diag::Kind::BadArgument,
+                                {"base_offset", "within 0 to 7", std::to_string(base_offset)})
+                   .about("base_offset"));
     }
     return tc::descriptor(
         t, place,
@@ -68,8 +71,8 @@ build::Reg auto_descriptor(nb::handle base, nb::handle dtype, nb::handle shape, 
     if (nb::isinstance<build::SharedView>(base)) {
       swizzle = nb::cast<build::SharedView&>(base).swizzle;
     }
-    return tc::auto_descriptor(t, to_place(t, base, "the base"), type, to_shape(t, shape),
-                               to_major(t, major), swizzle, k_offset);
+    return tc::auto_descriptor(t, to_place(t, base, {"the base", "base|smem_base"}), type,
+                               to_shape(t, shape), to_major(t, major), swizzle, k_offset);
   });
 }
 
@@ -84,19 +87,20 @@ void bind_matrix_descriptors(nb::module_& m) {
       "masked_descriptor",
       [](nb::handle addr, std::int64_t byte_offset, std::int64_t mask, std::uint64_t bits) {
         return traced([&](Tracer& t) {
-          return tc::masked_descriptor(t, to_place(t, addr, "the address"), byte_offset, mask,
-                                       bits);
+          return tc::masked_descriptor(t, to_place(t, addr, {"the address", "addr|taddr"}),
+                                       byte_offset, mask, bits);
         });
       },
       "addr"_a, nb::kw_only(), "byte_offset"_a = 0, "mask"_a = tc::kAddressMask,
       "const_bits"_a = tc::kDescriptor128B, "((addr & mask) + byte_offset) >> 4 | const_bits");
 }
 
-ElementFormat to_format(nb::handle value, std::string_view what) {
+ElementFormat to_format(nb::handle value, const char* what) {
   const isa::Type type = to_type(value);
   if (const auto format = tc::element_format(type)) return *format;
-  raise_here({diag::Kind::BadArgument,
-              {std::string(what), "a type of tcgen05.mma", std::string(isa::info(type).name)}});
+  raise_here(diag::Diagnostic(diag::Kind::BadArgument,
+                              {what, "a type of tcgen05.mma", std::string(isa::info(type).name)})
+                 .about(what));
 }
 
 /// What every kind has.
@@ -125,10 +129,13 @@ struct Common {
   }
   /// The bits; without a cta_group the shape must be one of either.
   std::uint32_t encode(const InstructionDescriptor& i) const {
-    auto problem = i.problem(cta_group.value_or(1), ws);
+    const char* field = "";
+    auto problem = i.problem(cta_group.value_or(1), ws, &field);
     if (problem && !cta_group && !ws && !i.problem(2, false)) problem.reset();
     if (problem) {
-      raise_here({diag::Kind::InstructionDescriptor, {"tcgen05.mma", std::move(*problem)}});
+      raise_here(
+          diag::Diagnostic(diag::Kind::InstructionDescriptor, {"tcgen05.mma", std::move(*problem)})
+              .about(field));
     }
     return i.encode();
   }

@@ -24,15 +24,14 @@ using build::Index;
 using build::Tracer;
 namespace tma = build::tma;
 
-constexpr std::string_view kMap = "the tensor map";
-constexpr std::string_view kPolicy = "the cache policy";
+const build::Argument kPolicy{"the cache policy", "cache_policy"};
 
 tma::LoadOptions load_options(Tracer& t, int cta_group, nb::handle mask, nb::handle policy,
                               nb::handle pred) {
   tma::LoadOptions options;
   options.cta_group = cta_group;
   options.guard = to_guard(t, pred);
-  options.multicast_mask = to_maybe_index(t, mask, "the multicast mask");
+  options.multicast_mask = to_maybe_index(t, mask, {"the multicast mask", "multicast_mask|mask"});
   options.cache_policy = to_maybe_reg(t, policy, kPolicy);
   return options;
 }
@@ -41,19 +40,19 @@ tma::StoreOptions store_options(Tracer& t, std::string mode, nb::handle policy, 
   return {to_guard(t, pred), std::move(mode), to_maybe_reg(t, policy, kPolicy)};
 }
 
-/// Calls f(map, coordinates) where the map is a register.
+/// Calls f(map, coordinates) where the map, given for `parameter`, is a register.
 template <typename F>
-void on_box(Tracer& t, nb::handle map, nb::handle coord, F&& f) {
-  const auto reg = to_reg(t, map, kMap);
-  if (reg) f(*reg, to_indices(t, coord, "a coordinate"));
+void on_box(Tracer& t, nb::handle map, const char* parameter, nb::handle coord, F&& f) {
+  const auto reg = to_reg(t, map, {"the tensor map", parameter});
+  if (reg) f(*reg, to_indices(t, coord, {"a coordinate", "coord|coords"}));
 }
 
 void load(std::size_t rank, nb::handle dst, nb::handle src, nb::handle coord, nb::handle mbar,
           int cta_group, nb::handle mask, nb::handle policy, nb::handle pred) {
   traced([&](Tracer& t) {
-    on_box(t, src, coord, [&](build::Reg map, const std::vector<Index>& at) {
-      tma::load(t, rank, to_place(t, dst, "the destination"), map, at, to_place(t, mbar, "mbar"),
-                load_options(t, cta_group, mask, policy, pred));
+    on_box(t, src, "src", coord, [&](build::Reg map, const std::vector<Index>& at) {
+      tma::load(t, rank, to_place(t, dst, {"the destination", "dst"}), map, at,
+                to_place(t, mbar, "mbar"), load_options(t, cta_group, mask, policy, pred));
     });
   });
 }
@@ -61,11 +60,24 @@ void load(std::size_t rank, nb::handle dst, nb::handle src, nb::handle coord, nb
 void store(std::size_t rank, nb::handle dst, nb::handle src, nb::handle coord,
            const std::string& mode, nb::handle policy, nb::handle pred) {
   traced([&](Tracer& t) {
-    on_box(t, dst, coord, [&](build::Reg map, const std::vector<Index>& at) {
-      tma::store(t, rank, map, at, to_place(t, src, "the source"),
+    on_box(t, dst, "dst", coord, [&](build::Reg map, const std::vector<Index>& at) {
+      tma::store(t, rank, map, at, to_place(t, src, {"the source", "src"}),
                  store_options(t, mode, policy, pred));
     });
   });
+}
+
+/// Which side is shared memory says what was meant, where mbar says otherwise.
+void check_direction(nb::handle dst, nb::handle src, nb::handle mbar) {
+  const bool is_load = !mbar.is_none();
+  if (!nb::isinstance<build::SharedView>(is_load ? src : dst)) return;
+  if (nb::isinstance<build::SharedView>(is_load ? dst : src)) return;
+  raise_here(diag::Diagnostic(diag::Kind::BadArgument,
+                              {"mbar", is_load ? "left out of a store" : "given for a load",
+                               is_load ? "an mbarrier" : "None"})
+                 .about(is_load ? "mbar" : "mbar|dst")
+                 .note("a load has dst in shared memory, the tensor map in src, and mbar; a store "
+                       "has the map in dst, src in shared memory, and no mbar"));
 }
 
 void bind_loads(nb::module_& bulk, nb::module_& tensor, std::size_t rank) {
@@ -73,6 +85,7 @@ void bind_loads(nb::module_& bulk, nb::module_& tensor, std::size_t rank) {
   bulk.def(("tensor" + suffix).c_str(),
            [rank](nb::handle dst, nb::handle src, nb::handle coord, nb::handle mbar, int cta_group,
                   nb::handle mask, nb::handle policy, nb::handle pred) {
+             check_direction(dst, src, mbar);
              if (mbar.is_none()) {
                store(rank, dst, src, coord, "tile", policy, pred);
              } else {
@@ -97,11 +110,11 @@ void bind_loads(nb::module_& bulk, nb::module_& tensor, std::size_t rank) {
              const std::string& mode, int cta_group, nb::handle mask, nb::handle policy,
              nb::handle pred) {
         traced([&](Tracer& t) {
-          on_box(t, src, coord, [&](build::Reg map, const std::vector<Index>& at) {
+          on_box(t, src, "src", coord, [&](build::Reg map, const std::vector<Index>& at) {
             auto options = load_options(t, cta_group, mask, policy, pred);
             options.mode = mode;
-            options.offsets = to_indices(t, offsets, "an im2col offset");
-            tma::load(t, rank, to_place(t, dst, "the destination"), map, at,
+            options.offsets = to_indices(t, offsets, {"an im2col offset", "offsets"});
+            tma::load(t, rank, to_place(t, dst, {"the destination", "dst"}), map, at,
                       to_place(t, mbar, "mbar"), options);
           });
         });
@@ -124,8 +137,8 @@ void bind_stores(nb::module_& tensor, std::size_t rank) {
              [rank](nb::handle dst, nb::handle src, nb::handle coord, const std::string& op,
                     const std::string& mode, nb::handle policy, nb::handle pred) {
                traced([&](Tracer& t) {
-                 on_box(t, dst, coord, [&](build::Reg map, const std::vector<Index>& at) {
-                   tma::reduce(t, op, rank, map, at, to_place(t, src, "the source"),
+                 on_box(t, dst, "dst", coord, [&](build::Reg map, const std::vector<Index>& at) {
+                   tma::reduce(t, op, rank, map, at, to_place(t, src, {"the source", "src"}),
                                store_options(t, mode, policy, pred));
                  });
                });
@@ -136,7 +149,7 @@ void bind_stores(nb::module_& tensor, std::size_t rank) {
   tensor.def(("prefetch" + suffix).c_str(),
              [rank](nb::handle src, nb::handle coord, nb::handle policy, nb::handle pred) {
                traced([&](Tracer& t) {
-                 on_box(t, src, coord, [&](build::Reg map, const std::vector<Index>& at) {
+                 on_box(t, src, "src", coord, [&](build::Reg map, const std::vector<Index>& at) {
                    tma::prefetch(t, rank, map, at, load_options(t, 1, nb::none(), policy, pred));
                  });
                });
@@ -151,9 +164,9 @@ void bind_rows(nb::module_& tensor) {
       [](nb::handle dst, nb::handle src, nb::handle coord, nb::handle mbar, int cta_group,
          nb::handle mask, nb::handle policy, nb::handle pred) {
         traced([&](Tracer& t) {
-          on_box(t, src, coord, [&](build::Reg map, const std::vector<Index>& at) {
-            tma::gather4(t, to_place(t, dst, "the destination"), map, at, to_place(t, mbar, "mbar"),
-                         load_options(t, cta_group, mask, policy, pred));
+          on_box(t, src, "src", coord, [&](build::Reg map, const std::vector<Index>& at) {
+            tma::gather4(t, to_place(t, dst, {"the destination", "dst"}), map, at,
+                         to_place(t, mbar, "mbar"), load_options(t, cta_group, mask, policy, pred));
           });
         });
       },
@@ -164,8 +177,8 @@ void bind_rows(nb::module_& tensor) {
       "scatter4_2d",
       [](nb::handle dst, nb::handle src, nb::handle coord, nb::handle policy, nb::handle pred) {
         traced([&](Tracer& t) {
-          on_box(t, dst, coord, [&](build::Reg map, const std::vector<Index>& at) {
-            tma::scatter4(t, map, at, to_place(t, src, "the source"),
+          on_box(t, dst, "dst", coord, [&](build::Reg map, const std::vector<Index>& at) {
+            tma::scatter4(t, map, at, to_place(t, src, {"the source", "src"}),
                           store_options(t, "tile", policy, pred));
           });
         });
@@ -176,7 +189,7 @@ void bind_rows(nb::module_& tensor) {
       "prefetch_gather4_2d",
       [](nb::handle src, nb::handle coord, nb::handle policy, nb::handle pred) {
         traced([&](Tracer& t) {
-          on_box(t, src, coord, [&](build::Reg map, const std::vector<Index>& at) {
+          on_box(t, src, "src", coord, [&](build::Reg map, const std::vector<Index>& at) {
             tma::prefetch_gather4(t, map, at, load_options(t, 1, nb::none(), policy, pred));
           });
         });
@@ -187,17 +200,21 @@ void bind_rows(nb::module_& tensor) {
 
 /// coords, or the ones of (row, col) in a matrix of 64-element blocks.
 std::vector<Index> coordinates_3d(Tracer& t, nb::handle row, nb::handle col, nb::handle coords) {
-  if (!coords.is_none()) return to_indices(t, coords, "a coordinate");
-  return tma::blocked_coordinates(t, to_index(t, row, "the row"), to_index(t, col, "the column"));
+  if (!coords.is_none()) return to_indices(t, coords, {"a coordinate", "coord|coords"});
+  return tma::blocked_coordinates(t, to_index(t, row, {"the row", "row"}),
+                                  to_index(t, col, {"the column", "col"}));
 }
 
 void load_3d(nb::handle dst, nb::handle src, nb::handle row, nb::handle col, nb::handle mbar,
              nb::handle mask, nb::handle coords, nb::handle pred) {
   traced([&](Tracer& t) {
-    const auto map = to_reg(t, src, kMap);
+    const build::Expansion here(
+        t, mask.is_none() ? "ptx.tma.load_3d(...)" : "ptx.tma.load_3d_multicast(...)");
+    const auto map = to_reg(t, src, {"the tensor map", "src"});
     if (!map) return;
-    tma::load(t, 3, to_place(t, dst, "the destination"), *map, coordinates_3d(t, row, col, coords),
-              to_place(t, mbar, "mbar"), load_options(t, 1, mask, nb::none(), pred));
+    tma::load(t, 3, to_place(t, dst, {"the destination", "dst"}), *map,
+              coordinates_3d(t, row, col, coords), to_place(t, mbar, "mbar"),
+              load_options(t, 1, mask, nb::none(), pred));
   });
 }
 
@@ -231,10 +248,12 @@ void bind_tma(nb::module_& ptx) {
       [](nb::handle dst, nb::handle src, nb::handle row, nb::handle col, nb::handle coords,
          nb::handle pred) {
         traced([&](Tracer& t) {
-          const auto map = to_reg(t, dst, kMap);
+          const build::Expansion here(t, "ptx.tma.store_3d(...)");
+          const auto map = to_reg(t, dst, {"the tensor map", "dst"});
           if (!map) return;
           tma::store(t, 3, *map, coordinates_3d(t, row, col, coords),
-                     to_place(t, src, "the source"), store_options(t, "tile", nb::none(), pred));
+                     to_place(t, src, {"the source", "src"}),
+                     store_options(t, "tile", nb::none(), pred));
         });
       },
       "dst"_a, "src"_a, "row"_a = 0, "col"_a = 0, "coords"_a = nb::none(), "pred"_a = nb::none(),

@@ -27,7 +27,8 @@ namespace pyptx::python {
 namespace {
 
 using VersionPair = std::pair<unsigned, unsigned>;
-using SourceLine = std::tuple<std::size_t, std::string, std::uint32_t, std::uint32_t>;
+using SourceLine =
+    std::tuple<std::size_t, std::string, std::uint32_t, std::uint32_t, std::vector<std::string>>;
 
 diag::Diagnostics resolved_all(diag::Diagnostics found, const diag::LocationTable& table) {
   for (diag::Diagnostic& diagnostic : found) diagnostic = resolved(std::move(diagnostic), &table);
@@ -58,7 +59,8 @@ std::string print(const ModuleObject& object) {
   return object.document ? syntax::print(*object.document) : syntax::print(*object.module);
 }
 
-/// (PTX line, file, line, column) for every line of the text that came from a line of the author's.
+/// (PTX line, file, line, column, expansions) for every line of the text that came from a line of
+/// the author's.
 std::vector<SourceLine> source_lines(const ModuleObject& object) {
   std::vector<diag::Loc> locs;
   syntax::print(*object.module, &locs);
@@ -66,7 +68,9 @@ std::vector<SourceLine> source_lines(const ModuleObject& object) {
   for (std::size_t i = 0; i < locs.size(); ++i) {
     const auto point = object.module->locations.point(locs[i]);
     if (!point) continue;
-    lines.emplace_back(i + 1, std::string(point->file), point->line, point->column);
+    const auto helpers = object.module->locations.expansions(locs[i]);
+    lines.emplace_back(i + 1, std::string(point->file), point->line, point->column,
+                       std::vector<std::string>(helpers.begin(), helpers.end()));
   }
   return lines;
 }
@@ -106,7 +110,7 @@ void bind_text(nb::module_& m) {
       .def_prop_ro("entry", &entry_name)
       .def_prop_ro("instruction_count", &instruction_count)
       .def("source_lines", &source_lines,
-           "(PTX line, file, line, column) for every line that an author's line made.");
+           "(PTX line, file, line, column, expansions) for every line that an author's line made.");
   m.def("parse", &parse, "text"_a, "file"_a = "<ptx>");
   m.def("verify_text", &verify_text, "text"_a, "file"_a, "lint"_a, "max_diagnostics"_a,
         nb::call_guard<nb::gil_scoped_release>());

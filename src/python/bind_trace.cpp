@@ -19,6 +19,7 @@
 #include "errors.h"
 #include "operands.h"
 #include "pyptx/syntax/printer.h"
+#include "raw_text.h"
 #include "trace.h"
 
 namespace pyptx::python {
@@ -33,7 +34,10 @@ std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
   build::Options options;
   options.entry = std::move(entry);
   const auto found = isa::Target::parse(target);
-  if (!found) raise(diag::Diagnostic(diag::Kind::UnknownTarget, {target}));
+  if (!found) {
+    raise(
+        diag::Diagnostic(diag::Kind::UnknownTarget, {target}).suggest(target, isa::target_names()));
+  }
   options.target = *found;
   if (version) options.version = isa::Version{std::get<0>(*version), std::get<1>(*version)};
   options.force_dynamic_shared = force_dynamic_shared;
@@ -45,7 +49,10 @@ std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
 }
 
 ModuleObject finish(Trace& trace) {
-  return ModuleObject(unwrap(trace.tracer.finish(), &trace.tracer.module().locations));
+  const auto* locations = &trace.tracer.module().locations;
+  std::shared_ptr<const ir::Module> module = unwrap(trace.tracer.finish(), locations);
+  unwrap(check_raw_text(*module), locations);
+  return ModuleObject(std::move(module));
 }
 
 /// Runs `f` on the trace's tracer, whether or not it is entered, and raises what it recorded.
@@ -88,6 +95,7 @@ void bind_trace(nb::module_& m) {
           "add_directive",
           [](Trace& t, const std::string& name, const std::vector<std::int64_t>& values) {
             t.tracer.add_directive(name, values);
+            check(t.tracer);
           },
           "name"_a, "values"_a)
       .def(
@@ -100,6 +108,11 @@ void bind_trace(nb::module_& m) {
       .def_prop_ro("map_tensors", [](Trace& t) { return t.tracer.map_tensors(); })
       .def_prop_ro("dynamic_shared_bytes", [](Trace& t) { return t.tracer.dynamic_shared_bytes(); })
       .def_prop_ro("target", [](Trace& t) { return t.tracer.options().target.text(); })
+      .def(
+          "enter_intrinsic",
+          [](Trace& t, std::string shown) { t.locations->enter_intrinsic(std::move(shown)); },
+          "shown"_a, "What is traced from now on is said to be in expansion of `shown`.")
+      .def("leave_intrinsic", [](Trace& t) { t.locations->leave_intrinsic(); })
       .def("finish", &finish, "Complete the module.");
   m.def(
       "active_trace", []() { return innermost_trace(); }, nb::rv_policy::reference,

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace pyptx::python {
@@ -46,8 +47,11 @@ const std::string& package_folder() {
 const char* part_name(diag::Focus::Part part) {
   switch (part) {
     case diag::Focus::Part::Whole:
-    case diag::Focus::Part::Spelling:
       return "whole";
+    case diag::Focus::Part::Spelling:
+      return "spelling";
+    case diag::Focus::Part::Argument:
+      return "argument";
     case diag::Focus::Part::Opcode:
       return "opcode";
     case diag::Focus::Part::Modifier:
@@ -74,31 +78,44 @@ PythonLocations::PythonLocations() {
 
 PythonLocations::~PythonLocations() {
   if (PyGILState_Check() != 0) {
-    for (const auto& [code, is_authors] : codes_) Py_DECREF(code);
+    for (const auto& [code, owner] : codes_) Py_DECREF(code);
     return;
   }
   LeftReferences& left = LeftReferences::instance();
   const std::scoped_lock lock(left.mutex);
-  for (const auto& [code, is_authors] : codes_) left.codes.push_back(code);
+  for (const auto& [code, owner] : codes_) left.codes.push_back(code);
 }
 
-bool PythonLocations::is_author(PyCodeObject* code) {
+const PythonLocations::Owner& PythonLocations::owner_of(PyCodeObject* code) {
   const auto known = codes_.find(code);
   if (known != codes_.end()) return known->second;
-  const nb::object name = nb::handle(reinterpret_cast<PyObject*>(code)).attr("co_filename");
-  const bool is_authors = !nb::cast<std::string>(name).starts_with(package_folder());
+  const nb::handle object(reinterpret_cast<PyObject*>(code));
+  const auto file = nb::cast<std::string>(object.attr("co_filename"));
+  Owner owner;
+  owner.is_authors = !file.starts_with(package_folder());
+  // What @intrinsic wraps is the author's; it gives its name itself.
+  if (!owner.is_authors && !file.ends_with("/_intrinsic.py")) {
+    owner.shown = nb::cast<std::string>(object.attr("co_qualname")) + "(...)";
+  }
   Py_INCREF(code);
-  codes_.emplace(code, is_authors);
-  return is_authors;
+  return codes_.emplace(code, std::move(owner)).first->second;
 }
+
+void PythonLocations::enter_intrinsic(std::string shown) {
+  entered_.push_back(intrinsics_.insert(std::move(shown)).first->c_str());
+}
+
+void PythonLocations::leave_intrinsic() { entered_.pop_back(); }
 
 diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_map) {
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
+  std::vector<const char*> inside;  // functions of the package, the innermost first
   while (frame != nullptr) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     Py_DECREF(code);  // the frame keeps it
-    if (code == last_code_ || is_author(code)) {
+    const Owner* owner = code == last_code_ ? nullptr : &owner_of(code);
+    if (owner == nullptr || owner->is_authors) {
       std::uint32_t position = static_cast<std::uint32_t>(PyFrame_GetLasti(frame));
       if (arguments_map) position |= kArgumentsMap;
       if (code != last_code_ || position != last_position_) {
@@ -107,8 +124,14 @@ diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_ma
         last_loc_ = table.external(reinterpret_cast<std::uintptr_t>(code), position);
       }
       Py_DECREF(frame);
-      return last_loc_;
+      diag::Loc loc = last_loc_;
+      for (const char* name : entered_) loc = table.expansion(loc, name);
+      for (auto name = inside.rbegin(); name != inside.rend(); ++name) {
+        loc = table.expansion(loc, *name);
+      }
+      return loc;
     }
+    if (!owner->shown.empty()) inside.push_back(owner->shown.c_str());
     PyFrameObject* caller = PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = caller;
@@ -140,7 +163,8 @@ std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::u
     const nb::object found =
         nb::module_::import_("pyptx._source")
             .attr("place")(code, position & ~kArgumentsMap, (position & kArgumentsMap) != 0,
-                           part_name(focus.part), focus.index);
+                           part_name(focus.part), focus.index,
+                           nb::str(focus.parameter.data(), focus.parameter.size()));
     diag::Place place;
     std::tie(place.file, place.line, place.column, place.end_line, place.end_column,
              place.source_line) =

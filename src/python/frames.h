@@ -11,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,10 +30,15 @@ class PythonLocations final : public diag::LocationResolver {
   PythonLocations& operator=(const PythonLocations&) = delete;
   ~PythonLocations() override;
 
-  /// The innermost frame outside the package folder, as an entry of `table`. With `arguments_map`
+  /// The innermost frame outside the package folder, as an entry of `table`, and what it expands:
+  /// the intrinsics under way and the package's functions inside it. With `arguments_map`
   /// the call's positional arguments are the instruction's operands (ptx.inst), so a diagnostic
   /// about one of them can point at it. Needs the GIL; never fails: Loc::None without a frame.
   diag::Loc capture(diag::LocationTable& table, bool arguments_map);
+
+  /// What is captured from now on is the work of an @intrinsic shown so, until it is left.
+  void enter_intrinsic(std::string shown);
+  void leave_intrinsic();
 
   std::optional<diag::SourcePoint> point(std::uint64_t handle,
                                          std::uint32_t position) const override;
@@ -39,10 +46,17 @@ class PythonLocations final : public diag::LocationResolver {
                                      diag::Focus focus) const override;
 
  private:
-  /// Whether frames of `code` are the author's; keeps the code object.
-  bool is_author(PyCodeObject* code);
+  /// A code object: how its function is shown as an expansion, empty for one of the author's.
+  struct Owner {
+    std::string shown;
+    bool is_authors = true;
+  };
+  /// Whose `code` is; keeps the code object.
+  const Owner& owner_of(PyCodeObject* code);
 
-  std::unordered_map<PyCodeObject*, bool> codes_;  // owned references
+  std::unordered_map<PyCodeObject*, Owner> codes_;  // owned references
+  std::set<std::string> intrinsics_;                // every name there was
+  std::vector<const char*> entered_;                // those under way, the outermost first
   /// Points already looked up: finding one walks the code object's table from its start.
   mutable std::map<std::pair<std::uint64_t, std::uint32_t>, diag::SourcePoint> points_;
   PyCodeObject* last_code_ = nullptr;

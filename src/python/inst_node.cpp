@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "errors.h"
@@ -47,7 +48,8 @@ void emit(InstNode& node, build::Tracer& tracer, PyObject* args, PyObject* kwarg
     if (PyUnicode_Check(value.ptr()) && takes_label(*spelling, i)) {
       operands.push_back(ir::Operand::label(tracer.named_label(nb::cast<std::string>(value))));
     } else {
-      operands.push_back(to_operand(tracer, value, static_cast<std::uint16_t>(i)));
+      operands.push_back(
+          to_operand(tracer, value, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(i)}));
     }
   }
   build::Guard guard;
@@ -96,6 +98,20 @@ nb::object step(nb::handle self, const std::string& attribute) {
   return child;
 }
 
+/// A ratio is written with an underscore (sp__2_4), which other words have as a letter of their own
+/// (warpx2__01_23): it is a colon where the table knows the word with one.
+std::string with_ratio(std::string name) {
+  if (name.find("::") == std::string::npos || isa::find_modifier(name)) return name;
+  std::string ratio = name;
+  for (std::size_t i = 1; i + 1 < ratio.size(); ++i) {
+    const auto is_digit = [&](std::size_t at) {
+      return std::isdigit(static_cast<unsigned char>(ratio[at])) != 0;
+    };
+    if (ratio[i] == '_' && is_digit(i - 1) && is_digit(i + 1)) ratio[i] = ':';
+  }
+  return isa::find_modifier(ratio) ? ratio : name;
+}
+
 PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call)}, {0, nullptr}};
 
 }  // namespace
@@ -115,7 +131,7 @@ std::string ptx_name(std::string_view attribute) {
       name += attribute[i];
     }
   }
-  return name;
+  return with_ratio(std::move(name));
 }
 
 void bind_inst(nb::module_& m) {

@@ -20,7 +20,7 @@ struct InstNode {
 };
 
 /// Python's spelling of a step as PTX has it: global_ -> global, shared__cta -> shared::cta,
-/// _2d -> 2d.
+/// _2d -> 2d, sp__2_4 -> sp::2:4.
 std::string ptx_name(std::string_view attribute);
 
 void bind_inst(nanobind::module_& m);

@@ -35,13 +35,23 @@ OperandConverter converter_of(PyTypeObject* type) {
   return nullptr;
 }
 
-void refuse(build::Tracer& tracer, const std::string& what, std::uint16_t index) {
-  tracer.report(diag::Diagnostic(diag::Kind::NotAnOperand, {what})
-                    .at(tracer.loc(), {diag::Focus::Part::Operand, index}));
+diag::Diagnostic refused(const build::Tracer& tracer, const std::string& what, diag::Focus focus) {
+  return diag::Diagnostic(diag::Kind::NotAnOperand, {what}).at(tracer.loc(), focus);
 }
 
 std::string described(nb::handle value) {
   return concat("a value of type '", nb::type_name(value.type()).c_str(), "'");
+}
+
+/// A tensor of the kernel stands for itself in no instruction: which of its addresses is meant?
+void refuse_object(build::Tracer& tracer, nb::handle value, diag::Focus focus) {
+  diag::Diagnostic problem = refused(tracer, described(value), focus);
+  if (nb::hasattr(value, "tma_desc") && nb::hasattr(value, "name")) {
+    const auto name = nb::cast<std::string>(nb::str(value.attr("name")));
+    problem.notes.push_back(concat("a tensor copy takes ", name,
+                                   ".tma_desc(); its address is ptx.global_ptrs(", name, ")"));
+  }
+  tracer.report(std::move(problem));
 }
 
 /// 64 bits, signed or unsigned; nullopt where more are needed.
@@ -59,11 +69,12 @@ std::optional<std::int64_t> to_int64(nb::handle value) {
 }
 
 /// Python's ints and floats, and what behaves like them (NumPy's scalars).
-std::optional<ir::Operand> number(build::Tracer& tracer, nb::handle value, std::uint16_t index) {
+std::optional<ir::Operand> number(build::Tracer& tracer, nb::handle value, diag::Focus focus) {
   if (PyFloat_Check(value.ptr())) return ir::Operand::f64(PyFloat_AS_DOUBLE(value.ptr()));
   const auto integer = [&](nb::handle exact) {
     const auto bits = to_int64(exact);
-    if (!bits) refuse(tracer, concat("the integer ", nb::str(exact).c_str()), index);
+    if (!bits)
+      tracer.report(refused(tracer, concat("the integer ", nb::str(exact).c_str()), focus));
     return ir::Operand::integer(bits.value_or(0));
   };
   if (PyLong_Check(value.ptr())) return integer(value);
@@ -87,22 +98,23 @@ void register_operand(nb::handle type, OperandConverter converter) {
   converters()[reinterpret_cast<PyTypeObject*>(type.ptr())] = converter;
 }
 
-ir::Operand to_operand(build::Tracer& tracer, nb::handle value, std::uint16_t index) {
+ir::Operand to_operand(build::Tracer& tracer, nb::handle value, diag::Focus focus) {
   if (const OperandConverter converter = converter_of(Py_TYPE(value.ptr()))) {
     return converter(tracer, value);
   }
   if (PyUnicode_Check(value.ptr()))
-    return build::named(tracer, nb::cast<std::string>(value), index);
-  if (PyList_Check(value.ptr())) return tracer.vector(to_operands(tracer, value));
-  if (PyTuple_Check(value.ptr())) return tracer.parenthesized(to_operands(tracer, value));
-  if (const auto literal = number(tracer, value, index)) return *literal;
-  refuse(tracer, described(value), index);
+    return build::named(tracer, nb::cast<std::string>(value), focus);
+  if (PyList_Check(value.ptr())) return tracer.vector(to_operands(tracer, value, focus));
+  if (PyTuple_Check(value.ptr())) return tracer.parenthesized(to_operands(tracer, value, focus));
+  if (const auto literal = number(tracer, value, focus)) return *literal;
+  refuse_object(tracer, value, focus);
   return {};
 }
 
-std::vector<ir::Operand> to_operands(build::Tracer& tracer, nb::handle sequence) {
+std::vector<ir::Operand> to_operands(build::Tracer& tracer, nb::handle sequence,
+                                     diag::Focus focus) {
   std::vector<ir::Operand> operands;
-  for (nb::handle item : sequence) operands.push_back(to_operand(tracer, item));
+  for (nb::handle item : sequence) operands.push_back(to_operand(tracer, item, focus));
   return operands;
 }
 
@@ -140,7 +152,7 @@ std::optional<build::Value> to_value(build::Tracer& tracer, nb::handle value) {
   if (nb::isinstance<NegPred>(value)) {
     return build::complement(tracer, nb::cast<NegPred&>(value).reg);
   }
-  const auto literal = number(tracer, value, 0);
+  const auto literal = number(tracer, value, {});
   if (!literal) return std::nullopt;
   if (literal->kind == ir::OperandKind::Integer) return build::Value(literal->value);
   return build::Value(std::bit_cast<double>(literal->value));
@@ -148,7 +160,7 @@ std::optional<build::Value> to_value(build::Tracer& tracer, nb::handle value) {
 
 build::Value need_value(build::Tracer& tracer, nb::handle value) {
   if (const auto found = to_value(tracer, value)) return *found;
-  refuse(tracer, described(value), 0);
+  refuse_object(tracer, value, {diag::Focus::Part::Operand, 0});
   return 0;
 }
 

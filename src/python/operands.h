@@ -25,10 +25,12 @@ using OperandConverter = ir::Operand (*)(build::Tracer&, nb::handle);
 void register_operand(nb::handle type, OperandConverter converter);
 
 /// `value` as an operand; floats stay 64-bit literals, which Tracer::emit fits to the type of
-/// their place. `index` is the argument's position, for the caret. Reports to the tracer and gives
+/// their place. `focus` is what a caret goes under. Reports to the tracer and gives
 /// an empty operand where there is no conversion.
-ir::Operand to_operand(build::Tracer& tracer, nb::handle value, std::uint16_t index = 0);
-std::vector<ir::Operand> to_operands(build::Tracer& tracer, nb::handle sequence);
+ir::Operand to_operand(build::Tracer& tracer, nb::handle value,
+                       diag::Focus focus = {diag::Focus::Part::Operand, 0});
+std::vector<ir::Operand> to_operands(build::Tracer& tracer, nb::handle sequence,
+                                     diag::Focus focus = {diag::Focus::Part::Operand, 0});
 /// None, a predicate Reg or a NegPred.
 build::Guard to_guard(build::Tracer& tracer, nb::handle value);
 /// A name, a `pyptx.types` object or anything else with a `.name`; raises TypeError else.

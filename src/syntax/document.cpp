@@ -17,8 +17,8 @@ namespace {
 using ir::StatementKind;
 
 /// Names that share a declaration are edited together: each gets a declaration of its own.
-template <typename Part>
-void touch_group(const TokenBuffer& tokens, std::vector<Part>& parts, std::size_t at) {
+template <typename Parts>
+void touch_group(const TokenBuffer& tokens, Parts& parts, std::size_t at) {
   parts[at].mark.edited = true;
   for (std::size_t i = at; i > 0 && is_continued(tokens, parts[i - 1]); --i) {
     parts[i - 1].mark.edited = true;
@@ -29,8 +29,8 @@ void touch_group(const TokenBuffer& tokens, std::vector<Part>& parts, std::size_
 }
 
 /// What an inner comment was found in.
-template <typename Part>
-std::size_t owner_of(const std::vector<Part>& parts, std::size_t at) {
+template <typename Parts>
+std::size_t owner_of(const Parts& parts, std::size_t at) {
   while (at + 1 < parts.size() && parts[at].mark.inner) ++at;
   return at;
 }
@@ -49,9 +49,8 @@ bool begins_line(const TokenBuffer& tokens, std::string_view text, const Part& p
 }
 
 // A comment inside a part goes with it; one behind it loses what it trails.
-template <typename Part>
-void erase_part(const TokenBuffer& tokens, std::string_view text, std::vector<Part>& parts,
-                std::size_t at) {
+template <typename Parts>
+void erase_part(const TokenBuffer& tokens, std::string_view text, Parts& parts, std::size_t at) {
   if (!parts[at].mark.inner && at + 1 < parts.size() && begins_line(tokens, text, parts[at])) {
     parts[at + 1].mark.trailing = false;
   }
@@ -95,7 +94,7 @@ std::uint32_t Document::store(ir::Function& function, const NewInstruction& inst
   made.guard_negated = instruction.guard_negated;
   // The operands may lie in the pool that grows.
   const std::vector<ir::Operand> operands(instruction.operands.begin(), instruction.operands.end());
-  function.operands.insert(function.operands.end(), operands.begin(), operands.end());
+  function.operands.append(operands);
   function.instructions.push_back(made);
   return static_cast<std::uint32_t>(function.instructions.size() - 1);
 }

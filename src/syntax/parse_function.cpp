@@ -245,8 +245,7 @@ void FunctionParser::inner_comments(std::uint32_t first, std::size_t statement) 
   cursor_.take_comments(cursor_.position() - 1, [&](const Comment& comment, std::uint32_t index) {
     found.push_back(comment_part<ir::Statement>(context_, comment, index, first));
   });
-  function_.body.insert(function_.body.begin() + static_cast<std::ptrdiff_t>(statement),
-                        found.begin(), found.end());
+  function_.body.insert(function_.body.begin() + statement, found);
 }
 
 }  // namespace pyptx::syntax

@@ -57,8 +57,7 @@ class FunctionParser {
   void inner_comments(std::uint32_t first, std::size_t statement);
   void error(std::uint32_t first);
   void add(ir::StatementKind kind, std::uint32_t index, TokenRange tokens) {
-    function_.body.push_back(
-        {kind, index, diag::LocationTable::token(tokens.first), tokens, ir::Mark{}});
+    function_.body.push_back({kind, index, diag::LocationTable::token(tokens.first), tokens});
   }
   /// Appends `value` to `list` and a statement for it that was read since `first`.
   template <typename T>

@@ -95,7 +95,9 @@ bool ModuleParser::target() {
   if (!cursor_.at(TokenKind::Identifier)) return cursor_.fail_expected("a target such as sm_90a");
   const auto target = isa::Target::parse(cursor_.text());
   if (!target) {
-    return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownTarget, {std::string(cursor_.text())}));
+    const std::string text(cursor_.text());
+    return cursor_.fail(
+        diag::Diagnostic(diag::Kind::UnknownTarget, {text}).suggest(text, isa::target_names()));
   }
   context_.module.target = *target;
   cursor_.next();

@@ -92,7 +92,7 @@ bool OperandParser::parse_list(const isa::Spelling& spelling, ir::Instruction& i
   }
   instruction.first_operand = static_cast<std::uint32_t>(function_.operands.size());
   instruction.operand_count = static_cast<std::uint16_t>(stack_.size());
-  function_.operands.insert(function_.operands.end(), stack_.begin(), stack_.end());
+  function_.operands.append(stack_);
   return true;
 }
 

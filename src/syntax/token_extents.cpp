@@ -83,6 +83,7 @@ TokenRange statement_tokens(const TokenBuffer& buffer, std::uint32_t first, diag
   const std::uint32_t opcode = walk.opcode();
   switch (focus.part) {
     case Part::Whole:
+    case Part::Argument:  // of a call in another language
       break;
     case Part::Opcode:
       return {opcode, opcode + 1};

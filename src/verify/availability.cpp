@@ -2,27 +2,29 @@
 #include "availability.h"
 
 namespace pyptx::verify {
-namespace {
-
-diag::Diagnostic worded(const ir::Module& module, const isa::Availability& needs,
-                        const std::string& what) {
-  if (!needs.admits(module.target)) {
-    return {diag::Kind::TargetTooLow, {what, needs.targets_text(), module.target.text()}};
-  }
-  if (needs.last < module.version) {
-    return {diag::Kind::VersionTooHigh, {what, needs.last.text(), module.version.text()}};
-  }
-  return {diag::Kind::VersionTooLow, {what, needs.version.text(), module.version.text()}};
-}
-
-}  // namespace
 
 diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& needs,
-                             const std::string& what) {
-  diag::Diagnostic diagnostic = worded(module, needs, what);
-  diagnostic.needed = {needs.version.text(), needs.targets.empty() ? "" : needs.targets_text()};
-  diagnostic.present = {module.version.text(), module.target.text()};
-  return diagnostic;
+                             const std::string& what, VersionMode mode) {
+  const bool is_open = mode == VersionMode::Lowest;
+  const std::string version =
+      is_open ? module.target.minimum_version().text() + " or later" : module.version.text();
+  const auto finding = [&](diag::Kind kind, std::string needed, std::string present) {
+    diag::Diagnostic diagnostic(kind, {what, std::move(needed), std::move(present)});
+    diagnostic.needed = {needs.version.text(), needs.targets.empty() ? "" : needs.targets_text()};
+    diagnostic.present = {version, module.target.text()};
+    return diagnostic;
+  };
+  if (!needs.admits(module.target)) {
+    auto diagnostic = finding(diag::Kind::TargetTooLow, needs.targets_text(), module.target.text());
+    if (is_open) diagnostic.present.version.clear();
+    return diagnostic;
+  }
+  if (is_open || needs.last < module.version) {
+    auto diagnostic = finding(diag::Kind::VersionTooHigh, needs.last.text(), version);
+    diagnostic.needed.version += " to " + needs.last.text();
+    return diagnostic;
+  }
+  return finding(diag::Kind::VersionTooLow, needs.version.text(), version);
 }
 
 }  // namespace pyptx::verify

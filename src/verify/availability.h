@@ -8,11 +8,13 @@
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/isa/target.h"
+#include "pyptx/verify/instruction.h"
 
 namespace pyptx::verify {
 
-/// TargetTooLow, VersionTooHigh or VersionTooLow for `what`, with what is needed and present.
+/// TargetTooLow, VersionTooHigh or VersionTooLow for `what`, with what is needed and present. A
+/// module whose version is not settled (VersionMode::Lowest) has none to speak of.
 diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& needs,
-                             const std::string& what);
+                             const std::string& what, VersionMode mode = VersionMode::Pinned);
 
 }  // namespace pyptx::verify

@@ -155,8 +155,22 @@ std::string type_words(isa::Type type, isa::Registers registers) {
   return dotted(info.storage) + " (for " + dotted(type) + ")";
 }
 
-std::string wanted_type(const OperandSpec& spec, const Operand& operand) {
-  if (operand.kind == OperandKind::Address) return ".u64 or .u32 (shared)";
+std::string wanted_address(const Scope& scope, const OperandSpec& spec) {
+  if (spec.type != isa::Type::None) return type_words(spec.type, spec.registers);
+  const unsigned usual =
+      needs_full_address(spec.state_space) ? scope.module.address_size : 32U | 64U;
+  const unsigned sizes = widths_on(scope, spec).value_or(usual);
+  std::string text;
+  for (const unsigned bits : {32U, 64U}) {
+    if ((sizes & bits) == 0) continue;
+    text += (text.empty() ? ".u" : " or .u") + std::to_string(bits);
+  }
+  if (spec.state_space == isa::Modifier{}) return text + " (a generic address)";
+  return text + " (an address in ." + std::string(isa::text(spec.state_space)) + ")";
+}
+
+std::string wanted_type(const Scope& scope, const OperandSpec& spec, const Operand& operand) {
+  if (operand.kind == OperandKind::Address) return wanted_address(scope, spec);
   std::string text = type_words(spec.type, spec.registers);
   for (const isa::Type type : spec.also) {
     if (type != isa::Type::None) text += " or " + type_words(type, spec.registers);
@@ -206,7 +220,7 @@ diag::Diagnostic describe(const Scope& scope, const Clash& clash, const std::str
   switch (clash.misfit) {
     case Misfit::Type:
       return {diag::Kind::OperandType,
-              {number, name, spelling.text, wanted_type(spec, operand),
+              {number, name, spelling.text, wanted_type(scope, spec, operand),
                given_type(scope, guilty_part(scope, spec, operand))}};
     case Misfit::Elements:
       return {diag::Kind::OperandVector,

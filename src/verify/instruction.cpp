@@ -4,7 +4,13 @@
 #include "pyptx/verify/instruction.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "availability.h"
 #include "operand.h"
@@ -38,6 +44,20 @@ std::string counts_text(const isa::Spelling& spelling) {
     text += std::to_string(count);
   }
   return text;
+}
+
+/// The value of a floating-point literal in the 32 bits that the instruction gets.
+std::optional<float> float_literal(const ir::Operand& operand) {
+  if (operand.kind == ir::OperandKind::Float32) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(operand.value));
+  }
+  if (operand.kind != ir::OperandKind::Float64) return std::nullopt;
+  return static_cast<float>(std::bit_cast<double>(operand.value));
+}
+
+std::string shown(float value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 /// What a module's texture mode says about a sampler among the parts of an operand.
@@ -131,8 +151,38 @@ diag::Status InstructionJudge::judge_specials(const ir::Module& module,
     required_ = std::max(required_, needs.version);
     if (is_available(module, needs)) continue;
     const diag::Focus focus{diag::Focus::Part::Operand, static_cast<std::uint16_t>(i)};
-    return refuse(unavailable(module, needs, std::string(isa::info(special).name)), instruction,
-                  focus, "special-registers");
+    return refuse(unavailable(module, needs, std::string(isa::info(special).name), mode_),
+                  instruction, focus, "special-registers");
+  }
+  return diag::success();
+}
+
+diag::Status InstructionJudge::judge_bounds(const Candidate& candidate,
+                                            const ir::Function& function,
+                                            const ir::Instruction& instruction) {
+  const auto operands = function.operands_of(instruction);
+  const auto refuse_at = [&](std::size_t i, std::string within, std::string got) {
+    const isa::OperandSpec& spec = candidate.operands[i];
+    return refuse({diag::Kind::ImmediateRange,
+                   {std::to_string(i + 1), std::string(spec.name), instruction.spelling->text,
+                    std::move(within), std::move(got)}},
+                  instruction, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(i)},
+                  candidate.form->manual);
+  };
+  for (std::size_t i = 0; i < std::min(operands.size(), candidate.operands.size()); ++i) {
+    if (const auto share = float_literal(operands[i]); share && candidate.operands[i].share) {
+      if (!(*share > 0 && *share <= 1)) return refuse_at(i, "0 (excluded) to 1", shown(*share));
+    }
+    if (!candidate.operands[i].part || i + 1 == operands.size()) continue;
+    if (operands[i].kind != ir::OperandKind::Integer ||
+        operands[i + 1].kind != ir::OperandKind::Integer) {
+      continue;
+    }
+    // The low 32 bits, as ptxas compares them.
+    const auto whole = static_cast<std::uint32_t>(operands[i + 1].value);
+    if (static_cast<std::uint32_t>(operands[i].value) <= whole) continue;
+    return refuse_at(i, "0 to the next operand, " + std::to_string(whole),
+                     std::to_string(operands[i].value));
   }
   return diag::success();
 }
@@ -141,8 +191,9 @@ diag::Status InstructionJudge::judge(const ir::Module& module, const ir::Functio
                                      ir::Instruction& instruction) {
   const isa::Spelling& spelling = *instruction.spelling;
   if (instruction.guard && function.at(*instruction.guard).declared != isa::Type::Pred) {
-    const std::string_view type = isa::info(function.at(*instruction.guard).declared).name;
-    return refuse({diag::Kind::GuardType, {"." + std::string(type)}}, instruction,
+    const ir::Register& guard = function.at(*instruction.guard);
+    const std::string type(isa::info(guard.type).name);
+    return refuse({diag::Kind::GuardType, {module.name(guard) + ", a ." + type}}, instruction,
                   {diag::Focus::Part::Guard, 0}, "predicated-execution");
   }
   const auto operands = function.operands_of(instruction);
@@ -157,6 +208,9 @@ diag::Status InstructionJudge::judge(const ir::Module& module, const ir::Functio
     if (lacks == nullptr) {
       instruction.candidate = static_cast<std::uint8_t>(i);
       raise_required(module, candidate, asked.all());
+      if (candidate.is_bounded) {
+        if (auto status = judge_bounds(candidate, function, instruction); !status) return status;
+      }
       return judge_specials(module, function, instruction);
     }
     if (fitting == nullptr) {
@@ -166,8 +220,8 @@ diag::Status InstructionJudge::judge(const ir::Module& module, const ir::Functio
   }
   if (fitting == nullptr)
     return refuse_operands({module, function, nullptr, mode_ == VersionMode::Lowest}, instruction);
-  return refuse(unavailable(module, *missing, spelling.text), instruction, {},
-                fitting->form->manual);
+  return refuse(unavailable(module, *missing, spelling.text, mode_), instruction,
+                {diag::Focus::Part::Spelling, 0}, fitting->form->manual);
 }
 
 }  // namespace pyptx::verify

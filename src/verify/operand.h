@@ -42,6 +42,9 @@ struct Scope {
   bool by_manual = false;
 };
 
+/// Whether an address in `space` has all bits of the module's addresses.
+bool needs_full_address(isa::Modifier space);
+
 /// A register that holds fewer bits than addresses of the operand's space have.
 bool is_narrow_address(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& base);
 

@@ -42,12 +42,6 @@ std::optional<ir::Space> named_space(Modifier space) {
   }
 }
 
-/// A 64-bit module addresses global and generic memory by 64-bit registers; the other windows are
-/// small enough for 32 bits.
-bool needs_full_address(Modifier space) {
-  return space == Modifier::None || space == Modifier::Global;
-}
-
 /// Constants and parameters have no generic address by name: cvta gives them one.
 bool is_generic(const Scope& scope, const Operand& symbol) {
   const auto found = space_of(scope, symbol);
@@ -120,7 +114,12 @@ class Matcher {
     const auto mandatory =
         static_cast<std::size_t>(std::ranges::count(specs_, false, &OperandSpec::optional));
     best_.has_count = operands_.size() >= mandatory && operands_.size() <= specs_.size();
-    if (best_.has_count && place(0, 0)) best_.misfit = Misfit::None;
+    if (!best_.has_count) return best_;
+    if (place(0, 0)) {
+      best_.misfit = Misfit::None;
+    } else if (best_.spec == nullptr) {
+      best_.has_count = false;  // all that is given fits: a sampler, and no coordinates after it
+    }
     return best_;
   }
 
@@ -160,6 +159,12 @@ isa::TextureMode texture_mode(const ir::Module& module) {
     return module.text(option) == "texmode_independent";
   });
   return is_independent ? TextureMode::Independent : TextureMode::Unified;
+}
+
+/// A 64-bit module addresses global and generic memory by 64-bit registers; the other windows are
+/// small enough for 32 bits.
+bool needs_full_address(Modifier space) {
+  return space == Modifier::None || space == Modifier::Global;
 }
 
 bool lies_in(const Scope& scope, Modifier space, const Operand& symbol) {

@@ -26,6 +26,11 @@ using isa::TypeKind;
 
 bool is_integer(TypeKind kind) { return kind == TypeKind::Signed || kind == TypeKind::Unsigned; }
 
+/// The other floats are bits to ptxas (PTX ISA, "Fundamental Types").
+bool is_fundamental_float(Type type) {
+  return type == Type::F16 || type == Type::F32 || type == Type::F64;
+}
+
 Type bits_of(unsigned size) {
   switch (size) {
     case 8:
@@ -146,7 +151,7 @@ bool is_index(const Scope& scope, const Operand& element) {
 bool holds_vector(const Scope& scope, const OperandSpec& spec, Type elements) {
   return any_type_here(scope, spec, [&](Type type) {
     if (holds_element(elements, type, spec.width, spec.registers)) return true;
-    return spec.loose && isa::info(type).kind == TypeKind::Float &&
+    return spec.loose && is_fundamental_float(type) &&
            isa::info(elements).bits == isa::info(type).bits && is_integer(isa::info(elements).kind);
   });
 }

@@ -155,9 +155,10 @@ def _instructions(package: Package, reference: Path) -> list[str]:
     lines = ["", "## The opcodes of `ptx.inst`", ""]
     lines += [
         "Each is a chain of attributes, `ptx.inst.<opcode>.<modifier>...(operands, pred=None)`. A",
-        "trailing `_` escapes a Python keyword, `__` is `::`, and a `_` before a digit is dropped:",
-        "`ptx.inst.cp.async_.bulk.tensor._2d.shared__cta.global_`. Every form, modifier, operand",
-        "is in the [reference](../isa/README.md), made from the same table.",
+        "trailing `_` escapes a Python keyword, `__` is `::` and then `_` also `:` (`sp__2_4`),",
+        "and a `_` before a digit is dropped: `ptx.inst.cp.async_.bulk.tensor._2d.shared__cta`.",
+        "Every form, modifier, operand is in the [reference](../isa/README.md), made from the same",
+        "table.",
         "",
         "| opcode | forms | reference |",
         "|---|---|---|",

@@ -9,7 +9,6 @@ form. The files are committed; `--check-stubs` says when they are out of date.
 from __future__ import annotations
 
 import keyword
-import re
 from collections import deque
 
 from .automaton import Automaton
@@ -26,11 +25,9 @@ from pyptx._operand import (
 """
 
 
-def python_name(word: str) -> str | None:
-    """Return the attribute that spells `word`; None where Python has no way to write it."""
-    name = word.replace("::", "__")
-    if not re.fullmatch(r"\w+", name):
-        return None
+def python_name(word: str) -> str:
+    """Return the attribute that spells `word`."""
+    name = word.replace("::", "__").replace(":", "_")
     if name[0].isdigit():
         return f"_{name}"
     return f"{name}_" if keyword.iskeyword(name) else name
@@ -102,10 +99,7 @@ def _opcode(table: Table, opcode: str, forms: list[Form]) -> str:
 
 
 def _steps(automaton: Automaton[Signature]) -> list[dict[str, int]]:
-    """For each state the attributes that lead to an end.
-
-    A word such as ``sp::2:4`` is no attribute; getattr() spells it, and no checker looks there.
-    """
+    """For each state the attributes that lead to an end."""
     steps: list[dict[str, int]] = []
     for state in automaton.states:  # the states after it have smaller numbers
         named = [(python_name(word), target) for word, target in state.words]
@@ -113,7 +107,7 @@ def _steps(automaton: Automaton[Signature]) -> list[dict[str, int]]:
             {
                 name: target
                 for name, target in named
-                if name is not None and (steps[target] or automaton.states[target].ends)
+                if steps[target] or automaton.states[target].ends
             }
         )
     return steps

@@ -56,6 +56,8 @@ class OperandWriter:
             "power_of_two": "true" if text.power_of_two else "",
             "cut": "true" if text.cut else "",
             "nonzero": "true" if text.nonzero else "",
+            "share": "true" if text.share else "",
+            "part": "true" if text.part else "",
             "padded": "true" if text.padded else "",
             "bare": "true" if text.bare else "",
             "indexed": "true" if text.indexed else "",

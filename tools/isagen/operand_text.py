@@ -77,6 +77,8 @@ class OperandText:
     power_of_two: bool = False
     cut: bool = False
     nonzero: bool = False
+    share: bool = False
+    part: bool = False
     padded: bool = False
     bare: bool = False
     indexed: bool = False
@@ -118,6 +120,10 @@ def parse_operand(text: str) -> OperandText:
         raise NotationError(f"operand '{text}': the kind sel needs its selectors, sel=b0|b1..")
     if (operand.cut or operand.nonzero) and "imm" not in operand.kinds:
         raise NotationError(f"operand '{text}': cut and nonzero are for a literal")
+    if operand.share and "fimm" not in operand.kinds:
+        raise NotationError(f"operand '{text}': share is for a floating-point literal")
+    if operand.part and "imm" not in operand.kinds:
+        raise NotationError(f"operand '{text}': part is for a literal")
     if operand.unnamed and "addr" not in operand.kinds:
         raise NotationError(f"operand '{text}': unnamed=slot is for an address")
     if operand.widths and not operand.unseen and "addr" not in operand.kinds:
@@ -139,6 +145,10 @@ def _read_attribute(operand: OperandText, word: str, text: str) -> None:
         operand.power_of_two = True
     elif word == "nonzero":
         operand.nonzero = True
+    elif word == "share":
+        operand.share = True
+    elif word == "part":
+        operand.part = True
     elif word == "cut":
         operand.cut = True
     elif word == "padded":

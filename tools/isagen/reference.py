@@ -150,6 +150,10 @@ def _literals(text: OperandText) -> str:
         words += f", a multiple of {text.multiple}"
     if text.nonzero:
         words += ", not zero"
+    if text.share:
+        words += ", above 0 and at most 1"
+    if text.part:
+        words += ", at most the next operand"
     if text.power_of_two:
         words += ", a power of two"
     if text.selectors:

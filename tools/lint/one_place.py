@@ -22,9 +22,10 @@ from isagen.model import load  # noqa: E402
 from isagen.table import Table  # noqa: E402
 
 FOLDERS = ("src", "include", "python", "cli", "bench", "tools")
-# The generator's own notation, lints about words, the certifier (a test of the table), and the
-# emulator, whose handlers say what modifiers do, never whether they may stand there.
-EXEMPT = ("tools/isagen/", "tools/lint/", "tools/certify/", "src/emu/")
+# The generator's own notation, lints about words, the certifier and the recorded vectors (tests of
+# the table and of the emulator), and the emulator, whose handlers say what modifiers do, never
+# whether they may stand there.
+EXEMPT = ("tools/isagen/", "tools/lint/", "tools/certify/", "tools/record/", "src/emu/")
 MARK = "one-place:"
 _STRING = r'"((?:[^"\\\n]|\\.)*)"'
 _COMPARISON = re.compile(

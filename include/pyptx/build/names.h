@@ -11,8 +11,11 @@
 
 namespace pyptx::build {
 
-/// What `text` means as operand number `index`; reports a register that is not declared. A variable
-/// is looked for when the trace is finished.
-ir::Operand named(Tracer& tracer, std::string_view text, std::uint16_t index);
+/// What `text` means as the operand that `focus` names; reports a register that is not declared. A
+/// variable is looked for when the trace is finished.
+ir::Operand named(Tracer& tracer, std::string_view text, diag::Focus focus);
+inline ir::Operand named(Tracer& tracer, std::string_view text, std::uint16_t index) {
+  return named(tracer, text, diag::Focus{diag::Focus::Part::Operand, index});
+}
 
 }  // namespace pyptx::build

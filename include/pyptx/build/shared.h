@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "pyptx/build/argument.h"
 #include "pyptx/build/tracer.h"
 #include "pyptx/layout/matrix_descriptor.h"
 #include "pyptx/layout/swizzle.h"
@@ -38,7 +39,7 @@ struct Index {
 };
 
 /// Whether `value` is a constant or a register of 32 bits; reports `what` otherwise.
-bool check_word(Tracer& tracer, const Index& value, std::string_view what);
+bool check_word(Tracer& tracer, const Index& value, const Argument& what);
 
 /// A shared address: a block or a 32-bit register, plus a constant.
 struct SharedPlace {

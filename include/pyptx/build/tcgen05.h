@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "pyptx/build/argument.h"
 #include "pyptx/build/shared.h"
 #include "pyptx/build/tracer.h"
 #include "pyptx/layout/canonical.h"
@@ -42,7 +43,8 @@ Reg descriptor(Tracer& tracer, const SharedPlace& place,
 /// from column `k` on. A swizzle that is given is kept, else the widest fitting one.
 Reg auto_descriptor(Tracer& tracer, const SharedPlace& place, isa::Type type,
                     std::span<const std::uint64_t> shape, layout::Major major,
-                    std::optional<layout::Swizzle> swizzle = {}, std::uint32_t k = 0);
+                    std::optional<layout::Swizzle> swizzle = {}, std::uint32_t k = 0,
+                    TileParameters parameters = {});
 constexpr std::int64_t kAddressMask = 0x3FFF0;                     // 16-byte aligned, 18 bits
 constexpr std::uint64_t kDescriptor128B = 0x4000'4040'0001'0000U;  // 128B swizzle, SBO 1024, LBO 16
 /// ((address & mask) + byte_offset) >> 4 | const_bits

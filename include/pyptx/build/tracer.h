@@ -9,6 +9,7 @@
 // language binding, or finish()) asks once. A tracer belongs to one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pyptx/diag/diagnostic.h"
@@ -74,11 +76,15 @@ class Tracer {
 
   // --- location and errors -------------------------------------------------------------------
   /// The location given to everything emitted from now on.
-  void set_loc(diag::Loc loc) { loc_ = loc; }
+  void set_loc(diag::Loc loc) {
+    loc_ = loc;
+    caller_.reset();
+  }
   diag::Loc loc() const { return loc_; }
   bool has_error() const { return error_.has_value(); }
   std::optional<diag::Diagnostic> take_error();
-  /// Records `error` at the current location unless one is recorded already.
+  /// Records `error` unless one is recorded already. Without a location of its own it is the
+  /// mistake of whoever called the helper under way (see Expansion), or of the author.
   void report(diag::Diagnostic error);
 
   // --- instructions --------------------------------------------------------------------------
@@ -197,6 +203,9 @@ class Tracer {
   /// The register with the descriptor's address for tensor `name`; adds slot and prologue once.
   Reg tensor_map(std::string_view tensor, bool by_value);
 
+  /// The module needs at least this version, whatever its instructions say of themselves.
+  void require_version(isa::Version version) { required_ = std::max(required_, version); }
+
   /// Completes the module: shared memory declarations, the version, whole-function checks. A body
   /// that can run off its end gets a `ret`.
   diag::Result<std::shared_ptr<ir::Module>> finish();
@@ -256,17 +265,21 @@ class Tracer {
   std::uint16_t tag_;
   std::shared_ptr<ir::Module> module_;
   ir::Function* function_ = nullptr;
+  friend class Expansion;
+
   diag::Loc loc_{};
+  std::optional<diag::Loc> caller_;  // of the innermost Expansion
   std::optional<diag::Diagnostic> error_;
   std::unordered_map<std::string, const isa::Spelling*, TextHash, std::equal_to<>> spellings_;
   std::unordered_map<std::string, std::uint32_t> names_;  // taken, with the last number added
   std::unordered_map<std::string, ir::LabelId> author_labels_;
   std::vector<bool> label_placed_;  // per label
   std::vector<Construct> constructs_;
-  std::vector<ir::Statement> prologue_;
+  support::GrowingArray<ir::Statement> prologue_;
   static constexpr std::size_t kKept = static_cast<std::size_t>(-1);
   std::size_t newest_register_made_at_ = 0;  // instructions there were then
   std::unordered_map<std::string, ir::Operand> text_constants_;
+  isa::Version required_{1, 0};
   int cta_group_ = 0;                         // of tcgen05; 0: not used yet
   std::optional<std::size_t> local_scratch_;  // index into the function's variables
   std::vector<SharedBlock> shared_;
@@ -274,6 +287,41 @@ class Tracer {
   std::vector<std::string> map_tensors_;
   std::vector<Reg> map_registers_;
   std::uint64_t dynamic_shared_ = 0;
+};
+
+/// While it lives, what `tracer` emits is the work of `helper`, a literal that errors, the
+/// assembler's too, show after "in expansion of": "ptx.mbarrier.wait(...)". For helpers that write
+/// more than the one instruction they are named after.
+class Expansion {
+ public:
+  Expansion(Tracer& tracer, const char* helper)
+      : tracer_(tracer), outer_loc_(tracer.loc_), outer_caller_(tracer.caller_) {
+    tracer.loc_ = tracer.module().locations.expansion(outer_loc_, helper);
+    tracer.caller_ = outer_loc_;
+  }
+  Expansion(const Expansion&) = delete;
+  Expansion& operator=(const Expansion&) = delete;
+  ~Expansion() { restore(outer_loc_, outer_caller_); }
+
+  /// Runs `f`, which is the author's and not the helper's.
+  template <typename F>
+  void leave_for(F&& f) const {
+    const diag::Loc loc = tracer_.loc_;
+    const auto caller = tracer_.caller_;
+    restore(outer_loc_, outer_caller_);
+    std::forward<F>(f)();
+    restore(loc, caller);
+  }
+
+ private:
+  void restore(diag::Loc loc, std::optional<diag::Loc> caller) const {
+    tracer_.loc_ = loc;
+    tracer_.caller_ = caller;
+  }
+
+  Tracer& tracer_;
+  diag::Loc outer_loc_;
+  std::optional<diag::Loc> outer_caller_;
 };
 
 }  // namespace pyptx::build

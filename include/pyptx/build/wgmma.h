@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "pyptx/build/argument.h"
 #include "pyptx/build/shared.h"
 #include "pyptx/build/tracer.h"
 #include "pyptx/layout/canonical.h"
@@ -32,7 +33,8 @@ Reg make_descriptor(Tracer& tracer, const SharedPlace& place, const DescriptorFi
 /// MN-major), from column `k` on. A swizzle that is given is kept, else the widest fitting one.
 Reg auto_descriptor(Tracer& tracer, const SharedPlace& place, isa::Type type,
                     std::span<const std::uint64_t> shape, layout::Major major,
-                    std::optional<layout::Swizzle> swizzle = {}, std::uint32_t k = 0);
+                    std::optional<layout::Swizzle> swizzle = {}, std::uint32_t k = 0,
+                    TileParameters parameters = {});
 
 constexpr std::int64_t kAddressMask = 0x3FF80;                     // 128-byte aligned, 18 bits
 constexpr std::uint64_t kDescriptor128B = 0x4000'0040'0001'0000U;  // 128B swizzle, SBO 1024

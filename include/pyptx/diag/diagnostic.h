@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,6 +103,11 @@ struct Diagnostic {
     focus = what;
     return std::move(*this);
   }
+  /// The finding is about an argument of the call; where that stands, the reporter fills in.
+  Diagnostic&& about(std::string_view parameter, std::uint16_t element = Focus::kWholeArgument) && {
+    focus = Focus::argument(parameter, element);
+    return std::move(*this);
+  }
   Diagnostic&& label(Loc where, std::string text) && {
     labels.push_back({std::move(text), where, std::nullopt});
     return std::move(*this);
@@ -115,6 +121,8 @@ struct Diagnostic {
     fixits.push_back({std::move(replacement), std::move(reason), {}, where, std::nullopt, false});
     return std::move(*this);
   }
+  /// Suggests those of `known` that `word` may have been meant for.
+  Diagnostic&& suggest(std::string_view word, std::span<const std::string> known) &&;
   Diagnostic&& see(std::string_view anchor) && {
     manual = anchor;
     return std::move(*this);

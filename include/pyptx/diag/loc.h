@@ -7,6 +7,7 @@
 // bindings store a code object and an instruction index there). This layer knows no host.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,15 +16,27 @@
 #include <utility>
 #include <vector>
 
+#include "pyptx/support/growing_array.h"
+
 namespace pyptx::diag {
 
 enum class Loc : std::uint32_t { None = 0 };
 
-/// Which part of an instruction a diagnostic is about; the renderer narrows the caret to it.
+/// Which part of an instruction, or of the call that wrote it, a diagnostic is about; the renderer
+/// narrows the caret to it.
 struct Focus {
-  enum class Part : std::uint8_t { Whole, Opcode, Modifier, Operand, Guard, Spelling };
+  enum class Part : std::uint8_t { Whole, Opcode, Modifier, Operand, Guard, Spelling, Argument };
+  /// Of an argument: all of it, not one of its elements.
+  static constexpr std::uint16_t kWholeArgument = 0xFFFF;
+
   Part part = Part::Whole;
-  std::uint16_t index = 0;  // of the modifier or operand
+  std::uint16_t index = 0;  // of the modifier or operand; of the element of an argument
+  /// The parameter's name, or the modifier, as a caller writes it; must outlive the location table.
+  std::string_view parameter{};
+
+  static Focus argument(std::string_view parameter, std::uint16_t element = kWholeArgument) {
+    return {Part::Argument, element, parameter};
+  }
 };
 
 /// Bytes [begin, end) of a text.
@@ -87,11 +100,21 @@ class LocationTable {
   }
   /// A place in the host language.
   Loc external(std::uint64_t handle, std::uint32_t position) {
-    entries_.push_back({handle, position, Kind::External});
-    return static_cast<Loc>(entries_.size() - 1);
+    return recent({handle, position, Kind::External});
   }
   /// A place in C++ source; `file` must outlive the table (std::source_location's does).
-  Loc native(const char* file, std::uint32_t line);
+  Loc native(const char* file, std::uint32_t line) {
+    return recent({reinterpret_cast<std::uintptr_t>(file), line, Kind::Native});
+  }
+
+  /// What a helper wrote for `author`, a place of this table: it is there, too, and remembers the
+  /// helper. `helper` ("ptx.mbarrier.wait(...)") must outlive the table.
+  Loc expansion(Loc author, const char* helper) {
+    return recent({reinterpret_cast<std::uintptr_t>(helper), static_cast<std::uint32_t>(author),
+                   Kind::Expansion});
+  }
+  /// The helpers between the author's place and `loc`, the innermost first.
+  std::vector<std::string_view> expansions(Loc loc) const;
 
   /// The one text that text() entries point into.
   void set_text(std::string file, std::string text);
@@ -110,16 +133,30 @@ class LocationTable {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  enum class Kind : std::uint8_t { None, Text, External, Native };
+  enum class Kind : std::uint8_t { None, Text, External, Native, Expansion };
   struct Entry {
     std::uint64_t a = 0;
     std::uint32_t b = 0;
     Kind kind = Kind::None;
+    bool operator==(const Entry&) const = default;
   };
   static constexpr std::uint32_t kTokenBit = std::uint32_t{1} << 31;
   Place text_place(std::uint64_t begin, std::uint64_t end) const;
+  /// The entry behind every expansion; null where there is none.
+  const Entry* author(Loc loc) const;
+  /// The entry that was made for the same place lately, or a new one: an unrolled loop comes by the
+  /// same lines over and over.
+  Loc recent(const Entry& entry) {
+    std::uint32_t& slot = recent_[(entry.a / 8 + entry.b) % recent_.size()];
+    if (entries_[slot] != entry) {
+      slot = static_cast<std::uint32_t>(entries_.size());
+      entries_.push_back(entry);
+    }
+    return static_cast<Loc>(slot);
+  }
 
-  std::vector<Entry> entries_;
+  support::GrowingArray<Entry> entries_;
+  std::array<std::uint32_t, 64> recent_{};  // the first entry is nobody's
   std::string file_;
   std::string text_;
   std::shared_ptr<const LineIndex> lines_;  // of text_

@@ -20,9 +20,10 @@ enum class Compiler : std::uint8_t { Any, NvJitLink, Ptxas, DriverJit };
 
 struct AssembleOptions {
   std::string target;  // "sm_90a"
-  /// Options of ptxas, in its spelling: "-O1", "--maxrregcount=64", "-v". assemble() adds -lineinfo
-  /// where the text has a line table.
+  /// Options of ptxas, in its spelling: "-O1", "--maxrregcount=64", "-v".
   std::vector<std::string> flags;
+  /// The text has a line table (.file, .loc), which the cubin is to keep.
+  bool line_info = false;
   Compiler compiler = Compiler::Any;
   bool use_cache = true;
 };

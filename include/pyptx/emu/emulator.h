@@ -36,10 +36,29 @@ struct Buffer {
 /// When an asynchronous operation's effects appear.
 enum class Completion : std::uint8_t { Earliest, Latest, Random };
 
+/// How the matrix instructions add: in f32, or bit for bit as a tensor core does.
+enum class Numerics : std::uint8_t { Fast, Exact };
+
+/// Whose tensor core Numerics::Exact follows. Target: the one that the module is for; a text for
+/// sm_80 that runs on a Hopper adds like Hopper.
+enum class TensorCore : std::uint8_t {
+  Target,
+  Turing,
+  Ampere,
+  Ada,
+  Hopper,
+  Blackwell,     // sm_100 to sm_110
+  BlackwellRtx,  // sm_120
+};
+
 struct Options {
   std::uint64_t seed = 0;
   Completion completion = Completion::Latest;
+  Numerics numerics = Numerics::Fast;
+  TensorCore tensor_core = TensorCore::Target;
   unsigned threads = 0;  // 0: one per core
+  /// Judge shared memory for races, missing waits and fences, and reads of what nobody wrote.
+  bool races = false;
   /// Asked every few hundredths of a second, on the thread that called run(); true ends the run.
   bool (*interrupt)() = nullptr;
 };

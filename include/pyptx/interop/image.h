@@ -14,8 +14,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pyptx/diag/diagnostic.h"
+#include "pyptx/driver/assemble.h"
 #include "pyptx/driver/device.h"
 #include "pyptx/driver/launch.h"
 #include "pyptx/driver/plan.h"
@@ -45,6 +47,10 @@ class KernelImage : public std::enable_shared_from_this<KernelImage> {
 
   /// The binary for the image's own target; assembled once.
   diag::Result<std::string_view> cubin();
+  /// Assembles for `target` with further options of ptxas and keeps nothing. What the compiler
+  /// refuses is at the author's line.
+  diag::Result<driver::Assembled> assemble(const std::string& target,
+                                           std::vector<std::string> flags = {}) const;
   /// The plan bound to the kernel loaded for `device`; loaded once. Later calls cost one atomic
   /// load. PTX for an older target is assembled for the device's own, as the driver would do.
   diag::Result<const driver::Launcher*> launcher(int device);
@@ -64,6 +70,9 @@ class KernelImage : public std::enable_shared_from_this<KernelImage> {
     std::unique_ptr<driver::Launcher> launcher;
   };
 
+  /// Whether the text names source files. The text decides, which is all that travels: to caches,
+  /// to XLA, to other processes.
+  bool has_line_table() const;
   /// Where the author wrote a line of the text; none where nobody can say.
   diag::Loc line_loc(std::uint32_t ptx_line) const;
   diag::Result<Binary*> assemble_locked(const std::string& code_target);

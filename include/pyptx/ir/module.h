@@ -21,6 +21,7 @@
 #include "pyptx/ir/variable.h"
 #include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
+#include "pyptx/support/growing_array.h"
 #include "pyptx/support/symbol.h"
 
 namespace pyptx::ir {
@@ -38,11 +39,12 @@ struct Instruction {
   std::uint16_t operand_count = 0;
   std::uint8_t candidate = 0;  // the form the operands match, set by the judge
   bool guard_negated = false;
-  std::optional<RegisterId> guard;
+  OptionalRegister guard;
   diag::Loc loc{};
 
   const isa::Candidate& form() const { return spelling->candidates[candidate]; }
 };
+static_assert(sizeof(Instruction) == 24);
 
 enum class StatementKind : std::uint8_t {
   Instruction,    // index into instructions
@@ -66,13 +68,18 @@ enum class StatementKind : std::uint8_t {
 
 struct Statement {
   StatementKind kind{};
+  Mark mark{};
   std::uint32_t index = 0;
   diag::Loc loc{};  // of raw text; an instruction has its own
   /// Names that share a declaration (.reg .b32 a, b;) have a statement each; the ranges of all but
   /// the last end with the comma. Of a comment: its index among the comments of the text.
   TokenRange tokens{};
-  Mark mark{};
+
+  Statement() = default;
+  Statement(StatementKind of, std::uint32_t at, diag::Loc where = {}, TokenRange from = {})
+      : kind(of), index(at), loc(where), tokens(from) {}
 };
+static_assert(sizeof(Statement) == 20);
 
 /// `L: .callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;`
 struct CallPrototype {
@@ -93,9 +100,10 @@ class Function {
   std::vector<Register> registers;
   std::vector<Variable> variables;
   std::vector<Symbol> labels;
-  std::vector<Instruction> instructions;
-  std::vector<Operand> operands;  // pool; see Instruction::first_operand and Operand::index
-  std::vector<Statement> body;
+  support::GrowingArray<Instruction> instructions;
+  support::GrowingArray<Operand>
+      operands;  // pool; see Instruction::first_operand and Operand::index
+  support::GrowingArray<Statement> body;
   std::vector<SourceLine> lines;
   std::vector<std::vector<LabelId>> branch_targets;
   std::vector<std::vector<Symbol>> call_targets;

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "pyptx/isa/id.h"
 #include "pyptx/support/symbol.h"
@@ -14,6 +15,22 @@ namespace pyptx::ir {
 
 enum class RegisterId : std::uint32_t {};
 enum class LabelId : std::uint32_t {};
+
+/// A register or none, in the four bytes of a register.
+class OptionalRegister {
+ public:
+  OptionalRegister() = default;
+  OptionalRegister(RegisterId id) : id_(id) {}    // NOLINT(*-explicit-*)
+  OptionalRegister(std::optional<RegisterId> id)  // NOLINT(*-explicit-*)
+      : id_(id.value_or(kNone)) {}
+  explicit operator bool() const { return id_ != kNone; }
+  RegisterId operator*() const { return id_; }
+  bool operator==(const OptionalRegister&) const = default;
+
+ private:
+  static constexpr auto kNone = static_cast<RegisterId>(UINT32_MAX);
+  RegisterId id_ = kNone;
+};
 
 enum class OperandKind : std::uint8_t {
   None,

@@ -89,6 +89,8 @@ struct OperandSpec {
   bool power_of_two = false;  // which an integer literal must be
   bool cut = false;           // an integer literal is cut to 32 bits first
   bool nonzero = false;       // which an integer literal must be, all 64 bits of it
+  bool share = false;         // a floating-point literal is above 0 and at most 1
+  bool part = false;          // a literal is at most that of the next operand, both as 32 bits
   bool padded = false;        // a longer vector is taken, its tail ignored
   bool bare = false;          // may stand without its braces or brackets
   bool indexed = false;       // the vector's first element is an index: an integer
@@ -155,6 +157,7 @@ struct Candidate {
   const Form* form = nullptr;
   std::vector<OperandSpec> operands;
   std::uint16_t mandatory = 0;  // operands that are not optional
+  bool is_bounded = false;      // an operand is a share or a part
   /// Every requirement of the form and of the modifier values used; all must be met.
   std::vector<Availability> needs;
   /// The modifier bound to each slot of the form, Modifier::None where left out.

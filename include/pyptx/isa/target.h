@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pyptx::isa {
 
@@ -58,5 +59,6 @@ struct Availability {
 /// Versions the table lists, ascending.
 std::span<const Version> all_versions();
 std::span<const Target> all_targets();
+std::vector<std::string> target_names();
 
 }  // namespace pyptx::isa

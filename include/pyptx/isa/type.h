@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "pyptx/isa/id.h"
 #include "pyptx/isa/target.h"
@@ -41,5 +43,7 @@ const SpecialRegisterInfo& info(SpecialRegister reg);
 Availability needs(SpecialRegister reg);
 /// "%tid" (without component).
 std::optional<SpecialRegister> find_special_register(std::string_view name);
+/// Every one as an instruction names it: "%laneid", "%tid.x".
+std::vector<std::string> special_register_names();
 
 }  // namespace pyptx::isa

@@ -61,10 +61,18 @@ Fragment ldmatrix_m8n8(std::uint32_t matrices, bool trans);
 /// ldmatrix.m16n16.trans of 8-bit elements, and .m8n16 of narrower ones widened to 8 bits.
 Fragment ldmatrix_m16n16(std::uint32_t matrices);
 Fragment ldmatrix_m8n16(std::uint32_t matrices);
+/// stmatrix.m16n8.trans of 8-bit elements: rows are those of the matrix, columns those of memory.
+Fragment stmatrix_m16n8(std::uint32_t matrices);
 /// The thread whose address ldmatrix.m8n8 and stmatrix.m8n8 read a row from.
 constexpr std::uint32_t ldmatrix_address_lane(std::uint32_t matrix, std::uint32_t row) {
   return 8 * matrix + row;
 }
+
+/// The fragments of wmma, which the manual leaves open: those of mma side by side, so that wmma is
+/// several mma. `registers` counts those that differ; an .f16 A or B repeats them up to eight.
+Fragment wmma_a(std::uint32_t m, std::uint32_t k, std::uint32_t bits);
+Fragment wmma_b(std::uint32_t k, std::uint32_t n, std::uint32_t bits);
+Fragment wmma_accumulator(std::uint32_t m, std::uint32_t n, std::uint32_t bits);
 
 /// D of wgmma.m64nNk*, 16 or 32 bits an element, and A in registers.
 Fragment wgmma_accumulator(std::uint32_t n, std::uint32_t bits);

@@ -98,8 +98,11 @@ struct InstructionDescriptor {
 
   std::uint32_t encode() const;
   static InstructionDescriptor decode(MmaKind kind, std::uint32_t bits);
+  /// The first field of `bits` that means nothing to `kind`, in words; empty where all do.
+  static std::string meaningless_field(MmaKind kind, std::uint32_t bits);
   /// Why no instruction of `cta_group` CTAs (1 or 2), with `.ws` or without, is so; or nothing.
-  std::optional<std::string> problem(int cta_group, bool is_ws) const;
+  /// `field` becomes "m" or "n" where the shape is at fault.
+  std::optional<std::string> problem(int cta_group, bool is_ws, const char** field = nullptr) const;
   bool operator==(const InstructionDescriptor&) const = default;
 };
 

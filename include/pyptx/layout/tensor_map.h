@@ -48,6 +48,15 @@ constexpr std::uint32_t element_bytes(MapType type) {
   }
 }
 
+/// The bounding box of an im2col map, in the order W, H, D; only of maps that have pixels.
+struct Im2col {
+  std::array<std::int32_t, 3> lower{};
+  std::array<std::int32_t, 3> upper{};
+  std::uint32_t channels = 0;  // per pixel
+  std::uint32_t pixels = 0;    // per column
+  bool operator==(const Im2col&) const = default;
+};
+
 /// Index 0 is the innermost (contiguous) dimension, as in the driver's API.
 struct TensorMap {
   MapType type = MapType::U8;
@@ -59,6 +68,9 @@ struct TensorMap {
   Swizzle swizzle = Swizzle::None;
   bool oob_nan = false;           // fill out-of-bounds elements with NaN instead of zero
   std::uint8_t l2_promotion = 2;  // 0 none, 1 64 B, 2 128 B, 3 256 B
+  Im2col im2col;                  // in place of `box`
+
+  bool is_im2col() const { return im2col.pixels != 0; }
 
   /// Bytes that one load of a whole box writes to shared memory.
   std::uint64_t box_bytes() const;

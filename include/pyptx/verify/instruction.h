@@ -43,6 +43,10 @@ class InstructionJudge final : public ir::Judge {
   diag::Status judge_specials(const ir::Module& module, const ir::Function& function,
                               const ir::Instruction& instruction);
 
+  /// Literals that the table bounds by more than numbers: shares and parts.
+  static diag::Status judge_bounds(const isa::Candidate& candidate, const ir::Function& function,
+                                   const ir::Instruction& instruction);
+
   VersionMode mode_;
   isa::Version required_{1, 0};
   isa::Target last_target_{};

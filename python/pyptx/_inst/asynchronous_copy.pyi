@@ -45,23 +45,23 @@ class Cp:
 
     cp.async.bulk.wait_group{.read} N
 
-    cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.global_address}{.global_dim} [dstMem], [tensorMap, {gaddr,} {dims,} {strides,} {upperStrides,} tensorCoords], [mbar]{, im2colOffsets}{, wInfo}{, ctaMask}{, ctaMask32}{, cache-policy}
+    cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.global_address}{.global_dim} [dstMem], [tensorMap{, gaddr}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [mbar]{, im2colOffsets}{, wInfo}{, ctaMask}{, ctaMask32}{, cache-policy}
 
-    cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.global_address}{.global_dim} [dstMem], [tensorMap, {gaddr,} {dims,} {strides,} {upperStrides,} tensorCoords], [mbar]{, im2colOffsets}{, wInfo}{, cache-policy}
+    cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.global_address}{.global_dim} [dstMem], [tensorMap{, gaddr}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [mbar]{, im2colOffsets}{, wInfo}{, cache-policy}
 
     cp.async.bulk.tensor.2d.dst.src.tile::gather4.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.global_address} [dstMem], [tensorMap, {gaddr,} coords4], [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}
 
     cp.async.bulk.tensor.2d.dst.src.tile::gather4.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.global_address} [dstMem], [tensorMap, {gaddr,} coords4], [mbar]{, cache-policy}
 
-    cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.level::cache_hint}{.global_address}{.global_dim} [tensorMap, {gaddr,} {dims,} {strides,} {upperStrides,} tensorCoords], [srcMem]{, cache-policy}
+    cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.level::cache_hint}{.global_address}{.global_dim} [tensorMap{, gaddr}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [srcMem]{, cache-policy}
 
     cp.async.bulk.tensor.2d.dst.src.tile::scatter4.completion_mechanism{.report}{.level::cache_hint}{.global_address} [tensorMap, {gaddr,} coords4], [srcMem]{, cache-policy}
 
-    cp.reduce.async.bulk.tensor.dim.global.shared::cta.redOp{.load_mode}.bulk_group{.level::cache_hint}{.global_address}{.global_dim} [tensorMap, {gaddr,} {dims,} {strides,} {upperStrides,} tensorCoords], [srcMem]{, cache-policy}
+    cp.reduce.async.bulk.tensor.dim.global.shared::cta.redOp{.load_mode}.bulk_group{.level::cache_hint}{.global_address}{.global_dim} [tensorMap{, gaddr}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [srcMem]{, cache-policy}
 
     cp.reduce.async.bulk.tensor.2d.global.shared::cta.redOp.tile::scatter4.bulk_group{.level::cache_hint}{.global_address} [tensorMap, {gaddr,} coords4], [srcMem]{, cache-policy}
 
-    cp.async.bulk.prefetch.tensor.dim.L2.global{.load_mode}{.level::cache_hint}{.eviction}{.global_address}{.global_dim} [tensorMap, {gaddr,} {dims,} {strides,} {upperStrides,} tensorCoords]{, im2colOffsets}{, wInfo}{, cache-policy}
+    cp.async.bulk.prefetch.tensor.dim.L2.global{.load_mode}{.level::cache_hint}{.eviction}{.global_address}{.global_dim} [tensorMap{, gaddr}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}]{, im2colOffsets}{, wInfo}{, cache-policy}
 
     cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{.level::cache_hint}{.eviction}{.global_address} [tensorMap, {gaddr,} coords4]{, cache-policy}
     """

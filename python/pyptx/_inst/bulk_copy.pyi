@@ -9,11 +9,11 @@ from pyptx._operand import (
 class Multimem:
     """8 forms.
 
-    multimem.cp.async.bulk{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.type} [dstMem], [srcMem], size{, byteMask}
+    multimem.cp.async.bulk{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.acc_prec}{.type} [dstMem], [srcMem], size{, byteMask}
 
-    multimem.cp.reduce.async.bulk{.sem.scope}.dst.shared::cta.bulk_group.redOp.type [dstMem], [srcMem], size
+    multimem.cp.reduce.async.bulk{.sem.scope}.dst.shared::cta.bulk_group.redOp{.acc_prec}.type [dstMem], [srcMem], size
 
-    multimem.cp.reduce.async.bulk{.sem.scope}.dst.shared::cta.bulk_group.add.noftz.type [dstMem], [srcMem], size
+    multimem.cp.reduce.async.bulk{.sem.scope}.dst.shared::cta.bulk_group.add.noftz{.acc_prec}.type [dstMem], [srcMem], size
 
     multimem.ld_reduce{.sem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]{.unified}
 
@@ -21,9 +21,9 @@ class Multimem:
 
     multimem.red{.sem}{.scope}{.ss}.op{.acc_prec}{.vec}.type [a], b
 
-    multimem.st.async.sem.scope{.ss}.type [a], b
+    multimem.st.async.sem.scope{.ss}{.acc_prec}.type [a], b
 
-    multimem.red.async.sem.scope{.ss}.op.type [a], b
+    multimem.red.async.sem.scope{.ss}.op{.acc_prec}.type [a], b
     """
 
     cp: Multimem_1
@@ -485,6 +485,8 @@ class Multimem_57:
 
 class Multimem_58:
     global_: Multimem_65
+    acc__f32: Multimem_66
+    acc__f16: Multimem_66
     b8: Multimem_20
     b16: Multimem_20
     b32: Multimem_20
@@ -501,28 +503,30 @@ class Multimem_58:
     f64: Multimem_20
 
 class Multimem_59:
-    global_: Multimem_66
-    add: Multimem_67
+    global_: Multimem_67
+    add: Multimem_68
 
 class Multimem_60:
-    shared__cta: Multimem_68
+    shared__cta: Multimem_69
 
 class Multimem_61:
-    global_: Multimem_69
+    global_: Multimem_70
 
 class Multimem_62:
-    bulk_group: Multimem_70
+    bulk_group: Multimem_71
 
 class Multimem_63:
-    cta: Multimem_71
-    cluster: Multimem_71
-    gpu: Multimem_71
-    sys: Multimem_71
+    cta: Multimem_72
+    cluster: Multimem_72
+    gpu: Multimem_72
+    sys: Multimem_72
 
 class Multimem_64:
-    shared__cta: Multimem_72
+    shared__cta: Multimem_73
 
 class Multimem_65:
+    acc__f32: Multimem_66
+    acc__f16: Multimem_66
     b8: Multimem_20
     b16: Multimem_20
     b32: Multimem_20
@@ -539,94 +543,183 @@ class Multimem_65:
     f64: Multimem_20
 
 class Multimem_66:
-    add: Multimem_67
+    b8: Multimem_20
+    b16: Multimem_20
+    b32: Multimem_20
+    b64: Multimem_20
+    u8: Multimem_20
+    u16: Multimem_20
+    u32: Multimem_20
+    u64: Multimem_20
+    s8: Multimem_20
+    s16: Multimem_20
+    s32: Multimem_20
+    s64: Multimem_20
+    f32: Multimem_20
+    f64: Multimem_20
 
 class Multimem_67:
-    u32: Multimem_73
-    s32: Multimem_73
-    u64: Multimem_73
+    add: Multimem_68
 
 class Multimem_68:
-    bulk_group: Multimem_74
+    acc__f32: Multimem_74
+    acc__f16: Multimem_74
+    u32: Multimem_75
+    s32: Multimem_75
+    u64: Multimem_75
 
 class Multimem_69:
-    shared__cta: Multimem_75
+    bulk_group: Multimem_76
 
 class Multimem_70:
-    cp_mask: Multimem_76
-    b128: Multimem_77
-    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    shared__cta: Multimem_77
 
 class Multimem_71:
-    global_: Multimem_64
+    cp_mask: Multimem_78
+    acc__f32: Multimem_79
+    acc__f16: Multimem_79
+    b128: Multimem_80
+    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Multimem_72:
-    bulk_group: Multimem_78
+    global_: Multimem_64
 
 class Multimem_73:
-    def __call__(self, a: Place, b: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    bulk_group: Multimem_81
 
 class Multimem_74:
-    cp_mask: Multimem_79
-    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    u32: Multimem_75
+    s32: Multimem_75
+    u64: Multimem_75
 
 class Multimem_75:
-    bulk_group: Multimem_80
+    def __call__(self, a: Place, b: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Multimem_76:
-    b128: Multimem_79
-    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, byteMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Multimem_77:
+    cp_mask: Multimem_82
+    acc__f32: Multimem_80
+    acc__f16: Multimem_80
     def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Multimem_78:
-    add: Multimem_81
-    min: Multimem_82
-    max: Multimem_82
-    inc: Multimem_83
-    dec: Multimem_83
-    and_: Multimem_84
-    or_: Multimem_84
-    xor: Multimem_84
+class Multimem_77:
+    bulk_group: Multimem_83
 
-class Multimem_79:
+class Multimem_78:
+    acc__f32: Multimem_84
+    acc__f16: Multimem_84
+    b128: Multimem_85
     def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, byteMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
+class Multimem_79:
+    b128: Multimem_80
+    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, /, *, pred: Guard = None) -> None: ...
+
 class Multimem_80:
-    cp_mask: Multimem_85
-    b128: Multimem_77
+    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Multimem_81:
-    u32: Multimem_77
-    s32: Multimem_77
-    u64: Multimem_77
-    f32: Multimem_77
-    f64: Multimem_77
-    noftz: Multimem_86
+    add: Multimem_86
+    min: Multimem_87
+    max: Multimem_87
+    inc: Multimem_88
+    dec: Multimem_88
+    and_: Multimem_89
+    or_: Multimem_89
+    xor: Multimem_89
 
 class Multimem_82:
-    u32: Multimem_77
-    s32: Multimem_77
-    u64: Multimem_77
-    s64: Multimem_77
-    f16: Multimem_77
-    bf16: Multimem_77
+    acc__f32: Multimem_85
+    acc__f16: Multimem_85
+    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, byteMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Multimem_83:
-    u32: Multimem_77
+    cp_mask: Multimem_90
+    acc__f32: Multimem_91
+    acc__f16: Multimem_91
+    b128: Multimem_80
 
 class Multimem_84:
-    b32: Multimem_77
-    b64: Multimem_77
+    b128: Multimem_85
+    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, byteMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Multimem_85:
-    b128: Multimem_79
+    def __call__(self, dstMem: Place, srcMem: Place, size: Register | Integer, byteMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Multimem_86:
-    f16: Multimem_77
-    bf16: Multimem_77
-    f32: Multimem_77
+    acc__f32: Multimem_92
+    acc__f16: Multimem_92
+    u32: Multimem_80
+    s32: Multimem_80
+    u64: Multimem_80
+    f32: Multimem_80
+    f64: Multimem_80
+    noftz: Multimem_93
+
+class Multimem_87:
+    acc__f32: Multimem_94
+    acc__f16: Multimem_94
+    u32: Multimem_80
+    s32: Multimem_80
+    u64: Multimem_80
+    s64: Multimem_80
+    f16: Multimem_80
+    bf16: Multimem_80
+
+class Multimem_88:
+    acc__f32: Multimem_95
+    acc__f16: Multimem_95
+    u32: Multimem_80
+
+class Multimem_89:
+    acc__f32: Multimem_96
+    acc__f16: Multimem_96
+    b32: Multimem_80
+    b64: Multimem_80
+
+class Multimem_90:
+    acc__f32: Multimem_97
+    acc__f16: Multimem_97
+    b128: Multimem_85
+
+class Multimem_91:
+    b128: Multimem_80
+
+class Multimem_92:
+    u32: Multimem_80
+    s32: Multimem_80
+    u64: Multimem_80
+    f32: Multimem_80
+    f64: Multimem_80
+
+class Multimem_93:
+    acc__f32: Multimem_98
+    acc__f16: Multimem_98
+    f16: Multimem_80
+    bf16: Multimem_80
+    f32: Multimem_80
+
+class Multimem_94:
+    u32: Multimem_80
+    s32: Multimem_80
+    u64: Multimem_80
+    s64: Multimem_80
+    f16: Multimem_80
+    bf16: Multimem_80
+
+class Multimem_95:
+    u32: Multimem_80
+
+class Multimem_96:
+    b32: Multimem_80
+    b64: Multimem_80
+
+class Multimem_97:
+    b128: Multimem_85
+
+class Multimem_98:
+    f16: Multimem_80
+    bf16: Multimem_80
+    f32: Multimem_80
 
 class Applypriority:
     """4 forms.
@@ -635,7 +728,7 @@ class Applypriority:
 
     applypriority{.space}.level::eviction_priority [a], size
 
-    applypriority.async.bulk.tensor.dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.global_address}{.global_dim} [tensorMap, {gaddr,} {dims,} {strides,} {upperStrides,} tensorCoords]{, im2colOffsets}{, wInfo}
+    applypriority.async.bulk.tensor.dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.global_address}{.global_dim} [tensorMap{, gaddr}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}]{, im2colOffsets}{, wInfo}
 
     applypriority.async.bulk.tensor.dim{.global}.bulk_group.gather.L2::evict_normal{.global_address} [tensorMap, {gaddr,} coords4]
     """

@@ -19,11 +19,11 @@ class Fabric:
 
     fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.level::cache_hint}.relaxed.sys.op.type [leId, offset], [dst], [src], [mbar]{, cache-policy}
 
-    fabric.try_get.async.tensor.dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.level::cache_hint}{.sem}{.scope}.override::global_address{.global_dim}.b128 [dst], [tensorMap, leId, offset, {dims,} {strides,} {upperStrides,} tensorCoords], [mbar]{, cache-policy}
+    fabric.try_get.async.tensor.dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.level::cache_hint}{.sem}{.scope}.override::global_address{.global_dim}.b128 [dst], [tensorMap, leId, offset{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [mbar]{, cache-policy}
 
-    fabric.try_put.async.tensor.dim{.multimem}.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.counted}{.level::cache_hint}{.sem}{.scope}.override::global_address{.global_dim}.b128 [tensorMap, leId, offset, {counter,} {dims,} {strides,} {upperStrides,} tensorCoords], [src], size, [mbar]{, cache-policy}
+    fabric.try_put.async.tensor.dim{.multimem}.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.counted}{.level::cache_hint}{.sem}{.scope}.override::global_address{.global_dim}.b128 [tensorMap, leId, offset{, counter}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [src], size, [mbar]{, cache-policy}
 
-    fabric.try_red.async.tensor.dim{.multimem}.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.counted}{.level::cache_hint}{.sem}{.scope}.override::global_address{.global_dim}.redOp [tensorMap, leId, offset, {counter,} {dims,} {strides,} {upperStrides,} tensorCoords], [src], size, [mbar]{, cache-policy}
+    fabric.try_red.async.tensor.dim{.multimem}.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.counted}{.level::cache_hint}{.sem}{.scope}.override::global_address{.global_dim}.redOp [tensorMap, leId, offset{, counter}{, dims}{, strides}{, upperStrides}{, tensorCoords}{, zeroCoords}], [src], size, [mbar]{, cache-policy}
 
     fabric.submit{.op_restrict::fetching}
 

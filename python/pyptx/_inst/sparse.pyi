@@ -9,7 +9,103 @@ from pyptx._operand import (
 class Spcompress:
     """spcompress.etype.itype.ratio.num m, c, d, desc"""
 
+    b8: Spcompress_1
+    b16: Spcompress_1
+
+class Spcompress_1:
+    b2: Spcompress_2
+    b4: Spcompress_2
+
+class Spcompress_2:
+    sp__2_4: Spcompress_3
+
+class Spcompress_3:
+    x1: Spcompress_4
+    x2: Spcompress_4
+    x4: Spcompress_4
+    x8: Spcompress_4
+    x16: Spcompress_4
+    x32: Spcompress_4
+    x64: Spcompress_4
+
+class Spcompress_4:
+    def __call__(self, m: Vector, c: Vector, d: Vector | Real, desc: Register | Vector | Real, /, *, pred: Guard = None) -> None: ...
 
 class Spdecompress:
     """spdecompress.etype.itype.ratio.num d, m, c"""
 
+    b8: Spdecompress_1
+    b16: Spdecompress_2
+
+class Spdecompress_1:
+    b2: Spdecompress_3
+    b4: Spdecompress_4
+
+class Spdecompress_2:
+    b2: Spdecompress_5
+    b4: Spdecompress_6
+
+class Spdecompress_3:
+    sp__1_2: Spdecompress_7
+    sp__1_4: Spdecompress_8
+    sp__2_4: Spdecompress_8
+
+class Spdecompress_4:
+    sp__1_2: Spdecompress_7
+    sp__1_4: Spdecompress_8
+    sp__1_8: Spdecompress_8
+    sp__1_16: Spdecompress_9
+    sp__2_4: Spdecompress_8
+    sp__2_8: Spdecompress_8
+    sp__2_16: Spdecompress_9
+    sp__4_8: Spdecompress_8
+    sp__4_16: Spdecompress_9
+
+class Spdecompress_5:
+    sp__1_2: Spdecompress_8
+    sp__1_4: Spdecompress_8
+    sp__2_4: Spdecompress_8
+
+class Spdecompress_6:
+    sp__1_2: Spdecompress_8
+    sp__1_4: Spdecompress_8
+    sp__1_8: Spdecompress_9
+    sp__1_16: Spdecompress_10
+    sp__2_4: Spdecompress_8
+    sp__2_8: Spdecompress_9
+    sp__2_16: Spdecompress_10
+
+class Spdecompress_7:
+    x2: Spdecompress_11
+    x4: Spdecompress_11
+    x8: Spdecompress_11
+    x16: Spdecompress_11
+    x32: Spdecompress_11
+    x64: Spdecompress_11
+
+class Spdecompress_8:
+    x1: Spdecompress_11
+    x2: Spdecompress_11
+    x4: Spdecompress_11
+    x8: Spdecompress_11
+    x16: Spdecompress_11
+    x32: Spdecompress_11
+    x64: Spdecompress_11
+
+class Spdecompress_9:
+    x1: Spdecompress_11
+    x2: Spdecompress_11
+    x4: Spdecompress_11
+    x8: Spdecompress_11
+    x16: Spdecompress_11
+    x32: Spdecompress_11
+
+class Spdecompress_10:
+    x1: Spdecompress_11
+    x2: Spdecompress_11
+    x4: Spdecompress_11
+    x8: Spdecompress_11
+    x16: Spdecompress_11
+
+class Spdecompress_11:
+    def __call__(self, d: Vector, m: Vector | Real, c: Vector | Real, /, *, pred: Guard = None) -> None: ...

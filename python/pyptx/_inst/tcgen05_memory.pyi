@@ -115,173 +115,152 @@ class Tcgen05_3:
 class Tcgen05_4:
     sync: Tcgen05_14
     red: Tcgen05_15
+    spcompress: Tcgen05_16
 
 class Tcgen05_5:
-    sync: Tcgen05_16
-
-class Tcgen05_6:
     sync: Tcgen05_17
 
-class Tcgen05_7:
-    cta_group__1: Tcgen05_18
-    cta_group__2: Tcgen05_18
+class Tcgen05_6:
+    sync: Tcgen05_18
 
-class Tcgen05_8:
+class Tcgen05_7:
     cta_group__1: Tcgen05_19
     cta_group__2: Tcgen05_19
 
+class Tcgen05_8:
+    cta_group__1: Tcgen05_20
+    cta_group__2: Tcgen05_20
+
 class Tcgen05_9:
-    b2: Tcgen05_20
-    b8x16: Tcgen05_20
-    b6x16_p32: Tcgen05_20
-    b4x16_p64: Tcgen05_20
+    b2: Tcgen05_21
+    b8x16: Tcgen05_21
+    b6x16_p32: Tcgen05_21
+    b4x16_p64: Tcgen05_21
     def __call__(self, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_10:
-    cta_group__1: Tcgen05_21
-    cta_group__2: Tcgen05_21
-
-class Tcgen05_11:
     cta_group__1: Tcgen05_22
     cta_group__2: Tcgen05_22
-    sp: Tcgen05_23
-    ws: Tcgen05_24
+
+class Tcgen05_11:
+    cta_group__1: Tcgen05_23
+    cta_group__2: Tcgen05_23
+    sp: Tcgen05_24
+    ws: Tcgen05_25
 
 class Tcgen05_12:
-    sync: Tcgen05_25
-
-class Tcgen05_13:
     sync: Tcgen05_26
 
+class Tcgen05_13:
+    sync: Tcgen05_27
+
 class Tcgen05_14:
-    aligned: Tcgen05_27
+    aligned: Tcgen05_28
 
 class Tcgen05_15:
-    sync: Tcgen05_28
+    sync: Tcgen05_29
+    spcompress: Tcgen05_30
 
 class Tcgen05_16:
-    aligned: Tcgen05_29
+    sync: Tcgen05_31
 
 class Tcgen05_17:
-    aligned: Tcgen05_9
+    aligned: Tcgen05_32
 
 class Tcgen05_18:
-    _128x256b: Tcgen05_30
-    _4x256b: Tcgen05_30
-    _128x128b: Tcgen05_30
-    _64x128b: Tcgen05_31
-    _32x128b: Tcgen05_32
+    aligned: Tcgen05_9
 
 class Tcgen05_19:
-    down: Tcgen05_33
+    _128x256b: Tcgen05_33
+    _4x256b: Tcgen05_33
+    _128x128b: Tcgen05_33
+    _64x128b: Tcgen05_34
+    _32x128b: Tcgen05_35
 
 class Tcgen05_20:
-    def __call__(self, *, pred: Guard = None) -> None: ...
+    down: Tcgen05_36
 
 class Tcgen05_21:
-    mbarrier__arrive__one: Tcgen05_34
+    def __call__(self, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_22:
-    kind__f16: Tcgen05_35
-    kind__tf32: Tcgen05_35
-    kind__f8f6f4: Tcgen05_36
-    kind__i8: Tcgen05_37
-    kind__ti16: Tcgen05_38
-    kind__mxf8f6f4: Tcgen05_39
-    kind__mxf4: Tcgen05_40
-    kind__mxf4nvf4: Tcgen05_41
+    mbarrier__arrive__one: Tcgen05_37
 
 class Tcgen05_23:
-    cta_group__1: Tcgen05_42
-    cta_group__2: Tcgen05_42
+    kind__f16: Tcgen05_38
+    kind__tf32: Tcgen05_38
+    kind__f8f6f4: Tcgen05_39
+    kind__i8: Tcgen05_40
+    kind__ti16: Tcgen05_41
+    kind__mxf8f6f4: Tcgen05_42
+    kind__mxf4: Tcgen05_43
+    kind__mxf4nvf4: Tcgen05_44
 
 class Tcgen05_24:
-    cta_group__1: Tcgen05_43
-    sp: Tcgen05_44
+    cta_group__1: Tcgen05_45
+    cta_group__2: Tcgen05_45
 
 class Tcgen05_25:
-    aligned: Tcgen05_45
+    cta_group__1: Tcgen05_46
+    sp: Tcgen05_47
 
 class Tcgen05_26:
-    aligned: Tcgen05_46
+    aligned: Tcgen05_48
 
 class Tcgen05_27:
-    _32x32b: Tcgen05_47
-    _16x64b: Tcgen05_47
-    _16x128b: Tcgen05_48
-    _16x256b: Tcgen05_49
-    _16x32bx2: Tcgen05_50
+    aligned: Tcgen05_49
 
 class Tcgen05_28:
-    aligned: Tcgen05_51
+    _32x32b: Tcgen05_50
+    _16x64b: Tcgen05_50
+    _16x128b: Tcgen05_51
+    _16x256b: Tcgen05_52
+    _16x32bx2: Tcgen05_53
 
 class Tcgen05_29:
-    _32x32b: Tcgen05_52
-    _16x64b: Tcgen05_52
-    _16x128b: Tcgen05_53
-    _16x256b: Tcgen05_54
-    _16x32bx2: Tcgen05_55
+    aligned: Tcgen05_54
 
 class Tcgen05_30:
-    b8x16: Tcgen05_56
-    b2: Tcgen05_57
-    def __call__(self, taddr: Place, s_desc: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    sync: Tcgen05_55
 
 class Tcgen05_31:
-    warpx2__02_13: Tcgen05_30
-    warpx2__01_23: Tcgen05_30
+    aligned: Tcgen05_56
 
 class Tcgen05_32:
-    warpx4: Tcgen05_30
+    _32x32b: Tcgen05_57
+    _16x64b: Tcgen05_57
+    _16x128b: Tcgen05_58
+    _16x256b: Tcgen05_59
+    _16x32bx2: Tcgen05_60
 
 class Tcgen05_33:
-    b2: Tcgen05_58
-    b8x16: Tcgen05_58
-    b6x16_p32: Tcgen05_58
-    b4x16_p64: Tcgen05_58
-    def __call__(self, taddr: Place, /, *, pred: Guard = None) -> None: ...
+    b8x16: Tcgen05_61
+    b2: Tcgen05_62
+    def __call__(self, taddr: Place, s_desc: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_34:
-    shared__cluster: Tcgen05_59
-    multicast__cluster: Tcgen05_60
-    multicast__cluster__16b: Tcgen05_60
-    sync_restrict__shared__read__mma__a: Tcgen05_61
-    b64: Tcgen05_62
-    multicast__cluster__32b: Tcgen05_60
+    warpx2__02_13: Tcgen05_33
+    warpx2__01_23: Tcgen05_33
 
 class Tcgen05_35:
-    collector__a__fill: Tcgen05_63
-    collector__a__use: Tcgen05_63
-    collector__a__lastuse: Tcgen05_63
-    collector__a__discard: Tcgen05_63
-    collector__b__fill: Tcgen05_64
-    collector__b__use: Tcgen05_64
-    collector__b__lastuse: Tcgen05_64
-    collector__b__discard: Tcgen05_64
-    b2: Tcgen05_65
-    b8x16: Tcgen05_65
-    b6x16_p32: Tcgen05_65
-    b4x16_p64: Tcgen05_65
-    ashift: Tcgen05_66
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    warpx4: Tcgen05_33
 
 class Tcgen05_36:
-    decompress__lut__b: Tcgen05_67
+    b2: Tcgen05_63
+    b8x16: Tcgen05_63
+    b6x16_p32: Tcgen05_63
+    b4x16_p64: Tcgen05_63
+    def __call__(self, taddr: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_37:
+    shared__cluster: Tcgen05_64
+    multicast__cluster: Tcgen05_65
+    multicast__cluster__16b: Tcgen05_65
+    sync_restrict__shared__read__mma__a: Tcgen05_66
+    b64: Tcgen05_67
+    multicast__cluster__32b: Tcgen05_65
+
+class Tcgen05_38:
     collector__a__fill: Tcgen05_68
     collector__a__use: Tcgen05_68
     collector__a__lastuse: Tcgen05_68
@@ -300,52 +279,57 @@ class Tcgen05_36:
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_37:
-    collector__a__fill: Tcgen05_72
-    collector__a__use: Tcgen05_72
-    collector__a__lastuse: Tcgen05_72
-    collector__a__discard: Tcgen05_72
-    b2: Tcgen05_73
-    b8x16: Tcgen05_73
-    b6x16_p32: Tcgen05_73
-    b4x16_p64: Tcgen05_73
-    ashift: Tcgen05_74
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_38:
-    collector__a__fill: Tcgen05_75
-    collector__a__use: Tcgen05_75
-    collector__a__lastuse: Tcgen05_75
-    collector__a__discard: Tcgen05_75
-    collector__b__fill: Tcgen05_72
-    collector__b__use: Tcgen05_72
-    collector__b__lastuse: Tcgen05_72
-    collector__b__discard: Tcgen05_72
-    b2: Tcgen05_73
-    b8x16: Tcgen05_73
-    b6x16_p32: Tcgen05_73
-    b4x16_p64: Tcgen05_73
+class Tcgen05_39:
+    decompress__lut__b: Tcgen05_72
+    collector__a__fill: Tcgen05_73
+    collector__a__use: Tcgen05_73
+    collector__a__lastuse: Tcgen05_73
+    collector__a__discard: Tcgen05_73
+    collector__b__fill: Tcgen05_74
+    collector__b__use: Tcgen05_74
+    collector__b__lastuse: Tcgen05_74
+    collector__b__discard: Tcgen05_74
+    b2: Tcgen05_75
+    b8x16: Tcgen05_75
+    b6x16_p32: Tcgen05_75
+    b4x16_p64: Tcgen05_75
     ashift: Tcgen05_76
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_40:
+    collector__a__fill: Tcgen05_77
+    collector__a__use: Tcgen05_77
+    collector__a__lastuse: Tcgen05_77
+    collector__a__discard: Tcgen05_77
+    b2: Tcgen05_78
+    b8x16: Tcgen05_78
+    b6x16_p32: Tcgen05_78
+    b4x16_p64: Tcgen05_78
+    ashift: Tcgen05_79
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
@@ -354,113 +338,72 @@ class Tcgen05_38:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_39:
-    block_scale: Tcgen05_77
-
-class Tcgen05_40:
-    block_scale: Tcgen05_78
-
 class Tcgen05_41:
-    block_scale: Tcgen05_79
+    collector__a__fill: Tcgen05_80
+    collector__a__use: Tcgen05_80
+    collector__a__lastuse: Tcgen05_80
+    collector__a__discard: Tcgen05_80
+    collector__b__fill: Tcgen05_77
+    collector__b__use: Tcgen05_77
+    collector__b__lastuse: Tcgen05_77
+    collector__b__discard: Tcgen05_77
+    b2: Tcgen05_78
+    b8x16: Tcgen05_78
+    b6x16_p32: Tcgen05_78
+    b4x16_p64: Tcgen05_78
+    ashift: Tcgen05_81
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_42:
-    kind__f16: Tcgen05_80
-    kind__tf32: Tcgen05_80
-    kind__f8f6f4: Tcgen05_81
-    kind__i8: Tcgen05_82
-    kind__ti16: Tcgen05_83
-    kind__mxf8f6f4: Tcgen05_84
-    kind__mxf4: Tcgen05_85
-    kind__mxf4nvf4: Tcgen05_86
+    block_scale: Tcgen05_82
 
 class Tcgen05_43:
-    kind__f16: Tcgen05_87
-    kind__tf32: Tcgen05_87
-    kind__f8f6f4: Tcgen05_87
-    kind__i8: Tcgen05_87
-    kind__ti16: Tcgen05_87
+    block_scale: Tcgen05_83
 
 class Tcgen05_44:
-    cta_group__1: Tcgen05_88
+    block_scale: Tcgen05_84
 
 class Tcgen05_45:
-    shared__cta: Tcgen05_89
-    b32: Tcgen05_90
-    exclusive: Tcgen05_91
+    kind__f16: Tcgen05_85
+    kind__tf32: Tcgen05_85
+    kind__f8f6f4: Tcgen05_86
+    kind__i8: Tcgen05_87
+    kind__ti16: Tcgen05_88
+    kind__mxf8f6f4: Tcgen05_89
+    kind__mxf4: Tcgen05_90
+    kind__mxf4nvf4: Tcgen05_91
 
 class Tcgen05_46:
-    b32: Tcgen05_92
-    exclusive: Tcgen05_93
+    kind__f16: Tcgen05_92
+    kind__tf32: Tcgen05_92
+    kind__f8f6f4: Tcgen05_92
+    kind__i8: Tcgen05_92
+    kind__ti16: Tcgen05_92
 
 class Tcgen05_47:
-    x1: Tcgen05_94
-    x2: Tcgen05_94
-    x4: Tcgen05_94
-    x8: Tcgen05_94
-    x16: Tcgen05_94
-    x32: Tcgen05_94
-    x64: Tcgen05_94
-    x128: Tcgen05_94
+    cta_group__1: Tcgen05_93
 
 class Tcgen05_48:
-    x1: Tcgen05_94
-    x2: Tcgen05_94
-    x4: Tcgen05_94
-    x8: Tcgen05_94
-    x16: Tcgen05_94
-    x32: Tcgen05_94
-    x64: Tcgen05_94
+    shared__cta: Tcgen05_94
+    b32: Tcgen05_95
+    exclusive: Tcgen05_96
 
 class Tcgen05_49:
-    x1: Tcgen05_94
-    x2: Tcgen05_94
-    x4: Tcgen05_94
-    x8: Tcgen05_94
-    x16: Tcgen05_94
-    x32: Tcgen05_94
+    b32: Tcgen05_97
+    exclusive: Tcgen05_98
 
 class Tcgen05_50:
-    x1: Tcgen05_95
-    x2: Tcgen05_95
-    x4: Tcgen05_95
-    x8: Tcgen05_95
-    x16: Tcgen05_95
-    x32: Tcgen05_95
-    x64: Tcgen05_95
-    x128: Tcgen05_95
-
-class Tcgen05_51:
-    _32x32b: Tcgen05_96
-    _16x32bx2: Tcgen05_97
-
-class Tcgen05_52:
-    x1: Tcgen05_98
-    x2: Tcgen05_98
-    x4: Tcgen05_98
-    x8: Tcgen05_98
-    x16: Tcgen05_98
-    x32: Tcgen05_98
-    x64: Tcgen05_98
-    x128: Tcgen05_98
-
-class Tcgen05_53:
-    x1: Tcgen05_98
-    x2: Tcgen05_98
-    x4: Tcgen05_98
-    x8: Tcgen05_98
-    x16: Tcgen05_98
-    x32: Tcgen05_98
-    x64: Tcgen05_98
-
-class Tcgen05_54:
-    x1: Tcgen05_98
-    x2: Tcgen05_98
-    x4: Tcgen05_98
-    x8: Tcgen05_98
-    x16: Tcgen05_98
-    x32: Tcgen05_98
-
-class Tcgen05_55:
     x1: Tcgen05_99
     x2: Tcgen05_99
     x4: Tcgen05_99
@@ -470,144 +413,110 @@ class Tcgen05_55:
     x64: Tcgen05_99
     x128: Tcgen05_99
 
+class Tcgen05_51:
+    x1: Tcgen05_99
+    x2: Tcgen05_99
+    x4: Tcgen05_99
+    x8: Tcgen05_99
+    x16: Tcgen05_99
+    x32: Tcgen05_99
+    x64: Tcgen05_99
+
+class Tcgen05_52:
+    x1: Tcgen05_99
+    x2: Tcgen05_99
+    x4: Tcgen05_99
+    x8: Tcgen05_99
+    x16: Tcgen05_99
+    x32: Tcgen05_99
+
+class Tcgen05_53:
+    x1: Tcgen05_100
+    x2: Tcgen05_100
+    x4: Tcgen05_100
+    x8: Tcgen05_100
+    x16: Tcgen05_100
+    x32: Tcgen05_100
+    x64: Tcgen05_100
+    x128: Tcgen05_100
+
+class Tcgen05_54:
+    _32x32b: Tcgen05_101
+    _16x32bx2: Tcgen05_102
+
+class Tcgen05_55:
+    aligned: Tcgen05_103
+
 class Tcgen05_56:
-    b6x16_p32: Tcgen05_100
-    b4x16_p64: Tcgen05_100
+    _32x32b: Tcgen05_104
 
 class Tcgen05_57:
-    def __call__(self, taddr: Place, s_desc: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    x1: Tcgen05_105
+    x2: Tcgen05_105
+    x4: Tcgen05_105
+    x8: Tcgen05_105
+    x16: Tcgen05_105
+    x32: Tcgen05_105
+    x64: Tcgen05_105
+    x128: Tcgen05_105
 
 class Tcgen05_58:
-    def __call__(self, taddr: Place, /, *, pred: Guard = None) -> None: ...
+    x1: Tcgen05_105
+    x2: Tcgen05_105
+    x4: Tcgen05_105
+    x8: Tcgen05_105
+    x16: Tcgen05_105
+    x32: Tcgen05_105
+    x64: Tcgen05_105
 
 class Tcgen05_59:
-    multicast__cluster: Tcgen05_60
-    multicast__cluster__16b: Tcgen05_60
-    sync_restrict__shared__read__mma__a: Tcgen05_61
-    b64: Tcgen05_62
-    multicast__cluster__32b: Tcgen05_60
+    x1: Tcgen05_105
+    x2: Tcgen05_105
+    x4: Tcgen05_105
+    x8: Tcgen05_105
+    x16: Tcgen05_105
+    x32: Tcgen05_105
 
 class Tcgen05_60:
-    sync_restrict__shared__read__mma__a: Tcgen05_101
-    b64: Tcgen05_102
+    x1: Tcgen05_106
+    x2: Tcgen05_106
+    x4: Tcgen05_106
+    x8: Tcgen05_106
+    x16: Tcgen05_106
+    x32: Tcgen05_106
+    x64: Tcgen05_106
+    x128: Tcgen05_106
 
 class Tcgen05_61:
-    b64: Tcgen05_62
+    b6x16_p32: Tcgen05_107
+    b4x16_p64: Tcgen05_107
 
 class Tcgen05_62:
-    b2: Tcgen05_103
-    b8x16: Tcgen05_103
-    b6x16_p32: Tcgen05_103
-    b4x16_p64: Tcgen05_103
-    def __call__(self, mbar: Place, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, taddr: Place, s_desc: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_63:
-    collector__b__fill: Tcgen05_64
-    collector__b__use: Tcgen05_64
-    collector__b__lastuse: Tcgen05_64
-    collector__b__discard: Tcgen05_64
-    b2: Tcgen05_65
-    b8x16: Tcgen05_65
-    b6x16_p32: Tcgen05_65
-    b4x16_p64: Tcgen05_65
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, taddr: Place, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_64:
-    b2: Tcgen05_65
-    b8x16: Tcgen05_65
-    b6x16_p32: Tcgen05_65
-    b4x16_p64: Tcgen05_65
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    multicast__cluster: Tcgen05_65
+    multicast__cluster__16b: Tcgen05_65
+    sync_restrict__shared__read__mma__a: Tcgen05_66
+    b64: Tcgen05_67
+    multicast__cluster__32b: Tcgen05_65
 
 class Tcgen05_65:
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    sync_restrict__shared__read__mma__a: Tcgen05_108
+    b64: Tcgen05_109
 
 class Tcgen05_66:
-    collector__a__lastuse: Tcgen05_104
-    collector__a__discard: Tcgen05_104
-    collector__b__fill: Tcgen05_105
-    collector__b__use: Tcgen05_105
-    collector__b__lastuse: Tcgen05_105
-    collector__b__discard: Tcgen05_105
-    b2: Tcgen05_106
-    b8x16: Tcgen05_106
-    b6x16_p32: Tcgen05_106
-    b4x16_p64: Tcgen05_106
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    b64: Tcgen05_67
 
 class Tcgen05_67:
-    collector__a__fill: Tcgen05_107
-    collector__a__use: Tcgen05_107
-    collector__a__lastuse: Tcgen05_107
-    collector__a__discard: Tcgen05_107
-    collector__b__fill: Tcgen05_108
-    collector__b__use: Tcgen05_108
-    collector__b__lastuse: Tcgen05_108
-    collector__b__discard: Tcgen05_108
-    b2: Tcgen05_109
-    b8x16: Tcgen05_109
-    b6x16_p32: Tcgen05_109
-    b4x16_p64: Tcgen05_109
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    b2: Tcgen05_110
+    b8x16: Tcgen05_110
+    b6x16_p32: Tcgen05_110
+    b4x16_p64: Tcgen05_110
+    def __call__(self, mbar: Place, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_68:
     collector__b__fill: Tcgen05_69
@@ -623,9 +532,17 @@ class Tcgen05_68:
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_69:
     b2: Tcgen05_70
@@ -637,9 +554,17 @@ class Tcgen05_69:
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_70:
     @overload
@@ -647,81 +572,123 @@ class Tcgen05_70:
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_71:
-    collector__a__lastuse: Tcgen05_110
-    collector__a__discard: Tcgen05_110
-    collector__b__fill: Tcgen05_111
-    collector__b__use: Tcgen05_111
-    collector__b__lastuse: Tcgen05_111
-    collector__b__discard: Tcgen05_111
-    b2: Tcgen05_112
-    b8x16: Tcgen05_112
-    b6x16_p32: Tcgen05_112
-    b4x16_p64: Tcgen05_112
+    collector__a__lastuse: Tcgen05_111
+    collector__a__discard: Tcgen05_111
+    collector__b__fill: Tcgen05_112
+    collector__b__use: Tcgen05_112
+    collector__b__lastuse: Tcgen05_112
+    collector__b__discard: Tcgen05_112
+    b2: Tcgen05_113
+    b8x16: Tcgen05_113
+    b6x16_p32: Tcgen05_113
+    b4x16_p64: Tcgen05_113
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_72:
-    b2: Tcgen05_73
-    b8x16: Tcgen05_73
-    b6x16_p32: Tcgen05_73
-    b4x16_p64: Tcgen05_73
+    collector__a__fill: Tcgen05_114
+    collector__a__use: Tcgen05_114
+    collector__a__lastuse: Tcgen05_114
+    collector__a__discard: Tcgen05_114
+    collector__b__fill: Tcgen05_115
+    collector__b__use: Tcgen05_115
+    collector__b__lastuse: Tcgen05_115
+    collector__b__discard: Tcgen05_115
+    b2: Tcgen05_116
+    b8x16: Tcgen05_116
+    b6x16_p32: Tcgen05_116
+    b4x16_p64: Tcgen05_116
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_73:
+    collector__b__fill: Tcgen05_74
+    collector__b__use: Tcgen05_74
+    collector__b__lastuse: Tcgen05_74
+    collector__b__discard: Tcgen05_74
+    b2: Tcgen05_75
+    b8x16: Tcgen05_75
+    b6x16_p32: Tcgen05_75
+    b4x16_p64: Tcgen05_75
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_74:
-    collector__a__lastuse: Tcgen05_113
-    collector__a__discard: Tcgen05_113
-    b2: Tcgen05_114
-    b8x16: Tcgen05_114
-    b6x16_p32: Tcgen05_114
-    b4x16_p64: Tcgen05_114
+    b2: Tcgen05_75
+    b8x16: Tcgen05_75
+    b6x16_p32: Tcgen05_75
+    b4x16_p64: Tcgen05_75
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_75:
-    collector__b__fill: Tcgen05_72
-    collector__b__use: Tcgen05_72
-    collector__b__lastuse: Tcgen05_72
-    collector__b__discard: Tcgen05_72
-    b2: Tcgen05_73
-    b8x16: Tcgen05_73
-    b6x16_p32: Tcgen05_73
-    b4x16_p64: Tcgen05_73
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_76:
+    collector__a__lastuse: Tcgen05_117
+    collector__a__discard: Tcgen05_117
+    collector__b__fill: Tcgen05_118
+    collector__b__use: Tcgen05_118
+    collector__b__lastuse: Tcgen05_118
+    collector__b__discard: Tcgen05_118
+    b2: Tcgen05_119
+    b8x16: Tcgen05_119
+    b6x16_p32: Tcgen05_119
+    b4x16_p64: Tcgen05_119
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_77:
+    b2: Tcgen05_78
+    b8x16: Tcgen05_78
+    b6x16_p32: Tcgen05_78
+    b4x16_p64: Tcgen05_78
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
@@ -735,17 +702,13 @@ class Tcgen05_75:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_76:
-    collector__a__lastuse: Tcgen05_115
-    collector__a__discard: Tcgen05_115
-    collector__b__fill: Tcgen05_113
-    collector__b__use: Tcgen05_113
-    collector__b__lastuse: Tcgen05_113
-    collector__b__discard: Tcgen05_113
-    b2: Tcgen05_114
-    b8x16: Tcgen05_114
-    b6x16_p32: Tcgen05_114
-    b4x16_p64: Tcgen05_114
+class Tcgen05_78:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
@@ -753,85 +716,64 @@ class Tcgen05_76:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_77:
-    scale_vec__1X: Tcgen05_116
-    block32: Tcgen05_117
-    decompress__lut__b: Tcgen05_118
-    collector__a__fill: Tcgen05_119
-    collector__a__use: Tcgen05_119
-    collector__a__lastuse: Tcgen05_119
-    collector__a__discard: Tcgen05_119
-    collector__b__fill: Tcgen05_120
-    collector__b__use: Tcgen05_120
-    collector__b__lastuse: Tcgen05_120
-    collector__b__discard: Tcgen05_120
-    b2: Tcgen05_121
-    b8x16: Tcgen05_121
-    b6x16_p32: Tcgen05_121
-    b4x16_p64: Tcgen05_121
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_78:
-    scale_vec__2X: Tcgen05_116
-    block32: Tcgen05_116
-    collector__a__fill: Tcgen05_119
-    collector__a__use: Tcgen05_119
-    collector__a__lastuse: Tcgen05_119
-    collector__a__discard: Tcgen05_119
-    collector__b__fill: Tcgen05_120
-    collector__b__use: Tcgen05_120
-    collector__b__lastuse: Tcgen05_120
-    collector__b__discard: Tcgen05_120
-    b2: Tcgen05_121
-    b8x16: Tcgen05_121
-    b6x16_p32: Tcgen05_121
-    b4x16_p64: Tcgen05_121
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
 class Tcgen05_79:
-    scale_vec__2X: Tcgen05_116
-    scale_vec__4X: Tcgen05_116
-    block16: Tcgen05_116
-    block32: Tcgen05_116
+    collector__a__lastuse: Tcgen05_120
+    collector__a__discard: Tcgen05_120
+    b2: Tcgen05_121
+    b8x16: Tcgen05_121
+    b6x16_p32: Tcgen05_121
+    b4x16_p64: Tcgen05_121
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_80:
-    collector__a__fill: Tcgen05_122
-    collector__a__use: Tcgen05_122
-    collector__a__lastuse: Tcgen05_122
-    collector__a__discard: Tcgen05_122
-    collector__b__fill: Tcgen05_123
-    collector__b__use: Tcgen05_123
-    collector__b__lastuse: Tcgen05_123
-    collector__b__discard: Tcgen05_123
-    b2: Tcgen05_124
-    b8x16: Tcgen05_124
-    b6x16_p32: Tcgen05_124
-    b4x16_p64: Tcgen05_124
-    ashift: Tcgen05_125
+    collector__b__fill: Tcgen05_77
+    collector__b__use: Tcgen05_77
+    collector__b__lastuse: Tcgen05_77
+    collector__b__discard: Tcgen05_77
+    b2: Tcgen05_78
+    b8x16: Tcgen05_78
+    b6x16_p32: Tcgen05_78
+    b4x16_p64: Tcgen05_78
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_81:
+    collector__a__lastuse: Tcgen05_122
+    collector__a__discard: Tcgen05_122
+    collector__b__fill: Tcgen05_120
+    collector__b__use: Tcgen05_120
+    collector__b__lastuse: Tcgen05_120
+    collector__b__discard: Tcgen05_120
+    b2: Tcgen05_121
+    b8x16: Tcgen05_121
+    b6x16_p32: Tcgen05_121
+    b4x16_p64: Tcgen05_121
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_82:
+    scale_vec__1X: Tcgen05_123
+    block32: Tcgen05_124
+    decompress__lut__b: Tcgen05_125
     collector__a__fill: Tcgen05_126
     collector__a__use: Tcgen05_126
     collector__a__lastuse: Tcgen05_126
@@ -844,21 +786,46 @@ class Tcgen05_81:
     b8x16: Tcgen05_128
     b6x16_p32: Tcgen05_128
     b4x16_p64: Tcgen05_128
-    ashift: Tcgen05_129
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_82:
-    collector__a__fill: Tcgen05_130
-    collector__a__use: Tcgen05_130
-    collector__a__lastuse: Tcgen05_130
-    collector__a__discard: Tcgen05_130
+class Tcgen05_83:
+    scale_vec__2X: Tcgen05_123
+    block32: Tcgen05_123
+    collector__a__fill: Tcgen05_126
+    collector__a__use: Tcgen05_126
+    collector__a__lastuse: Tcgen05_126
+    collector__a__discard: Tcgen05_126
+    collector__b__fill: Tcgen05_127
+    collector__b__use: Tcgen05_127
+    collector__b__lastuse: Tcgen05_127
+    collector__b__discard: Tcgen05_127
+    b2: Tcgen05_128
+    b8x16: Tcgen05_128
+    b6x16_p32: Tcgen05_128
+    b4x16_p64: Tcgen05_128
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_84:
+    scale_vec__2X: Tcgen05_123
+    scale_vec__4X: Tcgen05_123
+    block16: Tcgen05_123
+    block32: Tcgen05_123
+
+class Tcgen05_85:
+    collector__a__fill: Tcgen05_129
+    collector__a__use: Tcgen05_129
+    collector__a__lastuse: Tcgen05_129
+    collector__a__discard: Tcgen05_129
+    collector__b__fill: Tcgen05_130
+    collector__b__use: Tcgen05_130
+    collector__b__lastuse: Tcgen05_130
+    collector__b__discard: Tcgen05_130
     b2: Tcgen05_131
     b8x16: Tcgen05_131
     b6x16_p32: Tcgen05_131
@@ -869,28 +836,51 @@ class Tcgen05_82:
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_83:
+class Tcgen05_86:
     collector__a__fill: Tcgen05_133
     collector__a__use: Tcgen05_133
     collector__a__lastuse: Tcgen05_133
     collector__a__discard: Tcgen05_133
-    collector__b__fill: Tcgen05_130
-    collector__b__use: Tcgen05_130
-    collector__b__lastuse: Tcgen05_130
-    collector__b__discard: Tcgen05_130
-    b2: Tcgen05_131
-    b8x16: Tcgen05_131
-    b6x16_p32: Tcgen05_131
-    b4x16_p64: Tcgen05_131
-    ashift: Tcgen05_134
+    collector__b__fill: Tcgen05_134
+    collector__b__use: Tcgen05_134
+    collector__b__lastuse: Tcgen05_134
+    collector__b__discard: Tcgen05_134
+    b2: Tcgen05_135
+    b8x16: Tcgen05_135
+    b6x16_p32: Tcgen05_135
+    b4x16_p64: Tcgen05_135
+    ashift: Tcgen05_136
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_87:
+    collector__a__fill: Tcgen05_137
+    collector__a__use: Tcgen05_137
+    collector__a__lastuse: Tcgen05_137
+    collector__a__discard: Tcgen05_137
+    b2: Tcgen05_138
+    b8x16: Tcgen05_138
+    b6x16_p32: Tcgen05_138
+    b4x16_p64: Tcgen05_138
+    ashift: Tcgen05_139
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
@@ -904,156 +894,170 @@ class Tcgen05_83:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_84:
-    block_scale: Tcgen05_135
+class Tcgen05_88:
+    collector__a__fill: Tcgen05_140
+    collector__a__use: Tcgen05_140
+    collector__a__lastuse: Tcgen05_140
+    collector__a__discard: Tcgen05_140
+    collector__b__fill: Tcgen05_137
+    collector__b__use: Tcgen05_137
+    collector__b__lastuse: Tcgen05_137
+    collector__b__discard: Tcgen05_137
+    b2: Tcgen05_138
+    b8x16: Tcgen05_138
+    b6x16_p32: Tcgen05_138
+    b4x16_p64: Tcgen05_138
+    ashift: Tcgen05_141
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_85:
-    block_scale: Tcgen05_136
+class Tcgen05_89:
+    block_scale: Tcgen05_142
 
-class Tcgen05_86:
-    block_scale: Tcgen05_137
+class Tcgen05_90:
+    block_scale: Tcgen05_143
 
-class Tcgen05_87:
-    collector__b0__fill: Tcgen05_138
-    collector__b1__fill: Tcgen05_138
-    collector__b2__fill: Tcgen05_138
-    collector__b3__fill: Tcgen05_138
-    collector__b0__use: Tcgen05_138
-    collector__b1__use: Tcgen05_138
-    collector__b2__use: Tcgen05_138
-    collector__b3__use: Tcgen05_138
-    collector__b0__lastuse: Tcgen05_138
-    collector__b1__lastuse: Tcgen05_138
-    collector__b2__lastuse: Tcgen05_138
-    collector__b3__lastuse: Tcgen05_138
-    collector__b0__discard: Tcgen05_138
-    collector__b1__discard: Tcgen05_138
-    collector__b2__discard: Tcgen05_138
-    collector__b3__discard: Tcgen05_138
-    b2: Tcgen05_139
-    b8x16: Tcgen05_139
-    b6x16_p32: Tcgen05_139
-    b4x16_p64: Tcgen05_139
+class Tcgen05_91:
+    block_scale: Tcgen05_144
+
+class Tcgen05_92:
+    collector__b0__fill: Tcgen05_145
+    collector__b1__fill: Tcgen05_145
+    collector__b2__fill: Tcgen05_145
+    collector__b3__fill: Tcgen05_145
+    collector__b0__use: Tcgen05_145
+    collector__b1__use: Tcgen05_145
+    collector__b2__use: Tcgen05_145
+    collector__b3__use: Tcgen05_145
+    collector__b0__lastuse: Tcgen05_145
+    collector__b1__lastuse: Tcgen05_145
+    collector__b2__lastuse: Tcgen05_145
+    collector__b3__lastuse: Tcgen05_145
+    collector__b0__discard: Tcgen05_145
+    collector__b1__discard: Tcgen05_145
+    collector__b2__discard: Tcgen05_145
+    collector__b3__discard: Tcgen05_145
+    b2: Tcgen05_146
+    b8x16: Tcgen05_146
+    b6x16_p32: Tcgen05_146
+    b4x16_p64: Tcgen05_146
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_88:
-    kind__f16: Tcgen05_140
-    kind__tf32: Tcgen05_140
-    kind__f8f6f4: Tcgen05_140
-    kind__i8: Tcgen05_140
-    kind__ti16: Tcgen05_140
-
-class Tcgen05_89:
-    b32: Tcgen05_90
-    exclusive: Tcgen05_91
-
-class Tcgen05_90:
-    b2: Tcgen05_141
-    b8x16: Tcgen05_141
-    b6x16_p32: Tcgen05_141
-    b4x16_p64: Tcgen05_141
-    def __call__(self, dst: Place, nCols: Register | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_91:
-    b32: Tcgen05_90
-
-class Tcgen05_92:
-    b2: Tcgen05_142
-    b8x16: Tcgen05_142
-    b6x16_p32: Tcgen05_142
-    b4x16_p64: Tcgen05_142
-    def __call__(self, taddr: Register | Integer, nCols: Register | Integer, /, *, pred: Guard = None) -> Any: ...
-
 class Tcgen05_93:
-    b32: Tcgen05_92
+    kind__f16: Tcgen05_147
+    kind__tf32: Tcgen05_147
+    kind__f8f6f4: Tcgen05_147
+    kind__i8: Tcgen05_147
+    kind__ti16: Tcgen05_147
 
 class Tcgen05_94:
-    pack__16b: Tcgen05_143
-    b32: Tcgen05_144
+    b32: Tcgen05_95
+    exclusive: Tcgen05_96
 
 class Tcgen05_95:
-    pack__16b: Tcgen05_145
-    b32: Tcgen05_146
+    b2: Tcgen05_148
+    b8x16: Tcgen05_148
+    b6x16_p32: Tcgen05_148
+    b4x16_p64: Tcgen05_148
+    def __call__(self, dst: Place, nCols: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_96:
-    x2: Tcgen05_147
-    x4: Tcgen05_147
-    x8: Tcgen05_147
-    x16: Tcgen05_147
-    x32: Tcgen05_147
-    x64: Tcgen05_147
-    x128: Tcgen05_147
+    b32: Tcgen05_95
 
 class Tcgen05_97:
-    x2: Tcgen05_148
-    x4: Tcgen05_148
-    x8: Tcgen05_148
-    x16: Tcgen05_148
-    x32: Tcgen05_148
-    x64: Tcgen05_148
-    x128: Tcgen05_148
+    b2: Tcgen05_149
+    b8x16: Tcgen05_149
+    b6x16_p32: Tcgen05_149
+    b4x16_p64: Tcgen05_149
+    def __call__(self, taddr: Register | Integer, nCols: Register | Integer, /, *, pred: Guard = None) -> Any: ...
 
 class Tcgen05_98:
-    unpack__16b: Tcgen05_149
-    b32: Tcgen05_150
+    b32: Tcgen05_97
 
 class Tcgen05_99:
-    unpack__16b: Tcgen05_151
-    b32: Tcgen05_152
+    pack__16b: Tcgen05_150
+    b32: Tcgen05_151
 
 class Tcgen05_100:
-    b2: Tcgen05_57
-    def __call__(self, taddr: Place, s_desc: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    pack__16b: Tcgen05_152
+    b32: Tcgen05_153
 
 class Tcgen05_101:
-    b64: Tcgen05_102
+    x2: Tcgen05_154
+    x4: Tcgen05_154
+    x8: Tcgen05_154
+    x16: Tcgen05_154
+    x32: Tcgen05_154
+    x64: Tcgen05_154
+    x128: Tcgen05_154
 
 class Tcgen05_102:
-    b2: Tcgen05_153
-    b8x16: Tcgen05_153
-    b6x16_p32: Tcgen05_153
-    b4x16_p64: Tcgen05_153
-    def __call__(self, mbar: Place, ctaMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    x2: Tcgen05_155
+    x4: Tcgen05_155
+    x8: Tcgen05_155
+    x16: Tcgen05_155
+    x32: Tcgen05_155
+    x64: Tcgen05_155
+    x128: Tcgen05_155
 
 class Tcgen05_103:
-    def __call__(self, mbar: Place, /, *, pred: Guard = None) -> None: ...
+    _32x32b: Tcgen05_156
 
 class Tcgen05_104:
-    collector__b__fill: Tcgen05_105
-    collector__b__use: Tcgen05_105
-    collector__b__lastuse: Tcgen05_105
-    collector__b__discard: Tcgen05_105
-    b2: Tcgen05_106
-    b8x16: Tcgen05_106
-    b6x16_p32: Tcgen05_106
-    b4x16_p64: Tcgen05_106
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    x4: Tcgen05_157
+    x8: Tcgen05_157
+    x16: Tcgen05_157
+    x32: Tcgen05_157
+    x64: Tcgen05_157
+    x128: Tcgen05_157
 
 class Tcgen05_105:
-    b2: Tcgen05_106
-    b8x16: Tcgen05_106
-    b6x16_p32: Tcgen05_106
-    b4x16_p64: Tcgen05_106
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    unpack__16b: Tcgen05_158
+    b32: Tcgen05_159
 
 class Tcgen05_106:
+    unpack__16b: Tcgen05_160
+    b32: Tcgen05_161
+
+class Tcgen05_107:
+    b2: Tcgen05_62
+    def __call__(self, taddr: Place, s_desc: Register | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_108:
+    b64: Tcgen05_109
+
+class Tcgen05_109:
+    b2: Tcgen05_162
+    b8x16: Tcgen05_162
+    b6x16_p32: Tcgen05_162
+    b4x16_p64: Tcgen05_162
+    def __call__(self, mbar: Place, ctaMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_110:
+    def __call__(self, mbar: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_111:
+    collector__b__fill: Tcgen05_112
+    collector__b__use: Tcgen05_112
+    collector__b__lastuse: Tcgen05_112
+    collector__b__discard: Tcgen05_112
+    b2: Tcgen05_113
+    b8x16: Tcgen05_113
+    b6x16_p32: Tcgen05_113
+    b4x16_p64: Tcgen05_113
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
@@ -1063,182 +1067,101 @@ class Tcgen05_106:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_107:
-    collector__b__fill: Tcgen05_108
-    collector__b__use: Tcgen05_108
-    collector__b__lastuse: Tcgen05_108
-    collector__b__discard: Tcgen05_108
-    b2: Tcgen05_109
-    b8x16: Tcgen05_109
-    b6x16_p32: Tcgen05_109
-    b4x16_p64: Tcgen05_109
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_108:
-    b2: Tcgen05_109
-    b8x16: Tcgen05_109
-    b6x16_p32: Tcgen05_109
-    b4x16_p64: Tcgen05_109
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_109:
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_110:
-    collector__b__fill: Tcgen05_111
-    collector__b__use: Tcgen05_111
-    collector__b__lastuse: Tcgen05_111
-    collector__b__discard: Tcgen05_111
-    b2: Tcgen05_112
-    b8x16: Tcgen05_112
-    b6x16_p32: Tcgen05_112
-    b4x16_p64: Tcgen05_112
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_111:
-    b2: Tcgen05_112
-    b8x16: Tcgen05_112
-    b6x16_p32: Tcgen05_112
-    b4x16_p64: Tcgen05_112
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
 class Tcgen05_112:
+    b2: Tcgen05_113
+    b8x16: Tcgen05_113
+    b6x16_p32: Tcgen05_113
+    b4x16_p64: Tcgen05_113
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_113:
-    b2: Tcgen05_114
-    b8x16: Tcgen05_114
-    b6x16_p32: Tcgen05_114
-    b4x16_p64: Tcgen05_114
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_114:
+    collector__b__fill: Tcgen05_115
+    collector__b__use: Tcgen05_115
+    collector__b__lastuse: Tcgen05_115
+    collector__b__discard: Tcgen05_115
+    b2: Tcgen05_116
+    b8x16: Tcgen05_116
+    b6x16_p32: Tcgen05_116
+    b4x16_p64: Tcgen05_116
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_115:
-    collector__b__fill: Tcgen05_113
-    collector__b__use: Tcgen05_113
-    collector__b__lastuse: Tcgen05_113
-    collector__b__discard: Tcgen05_113
-    b2: Tcgen05_114
-    b8x16: Tcgen05_114
-    b6x16_p32: Tcgen05_114
-    b4x16_p64: Tcgen05_114
+    b2: Tcgen05_116
+    b8x16: Tcgen05_116
+    b6x16_p32: Tcgen05_116
+    b4x16_p64: Tcgen05_116
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_116:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_117:
+    collector__b__fill: Tcgen05_118
+    collector__b__use: Tcgen05_118
+    collector__b__lastuse: Tcgen05_118
+    collector__b__discard: Tcgen05_118
+    b2: Tcgen05_119
+    b8x16: Tcgen05_119
+    b6x16_p32: Tcgen05_119
+    b4x16_p64: Tcgen05_119
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_116:
-    collector__a__fill: Tcgen05_119
-    collector__a__use: Tcgen05_119
-    collector__a__lastuse: Tcgen05_119
-    collector__a__discard: Tcgen05_119
-    collector__b__fill: Tcgen05_120
-    collector__b__use: Tcgen05_120
-    collector__b__lastuse: Tcgen05_120
-    collector__b__discard: Tcgen05_120
-    b2: Tcgen05_121
-    b8x16: Tcgen05_121
-    b6x16_p32: Tcgen05_121
-    b4x16_p64: Tcgen05_121
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_117:
-    decompress__lut__b: Tcgen05_118
-    collector__a__fill: Tcgen05_119
-    collector__a__use: Tcgen05_119
-    collector__a__lastuse: Tcgen05_119
-    collector__a__discard: Tcgen05_119
-    collector__b__fill: Tcgen05_120
-    collector__b__use: Tcgen05_120
-    collector__b__lastuse: Tcgen05_120
-    collector__b__discard: Tcgen05_120
-    b2: Tcgen05_121
-    b8x16: Tcgen05_121
-    b6x16_p32: Tcgen05_121
-    b4x16_p64: Tcgen05_121
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_118:
-    collector__a__fill: Tcgen05_154
-    collector__a__use: Tcgen05_154
-    collector__a__lastuse: Tcgen05_154
-    collector__a__discard: Tcgen05_154
-    collector__b__fill: Tcgen05_155
-    collector__b__use: Tcgen05_155
-    collector__b__lastuse: Tcgen05_155
-    collector__b__discard: Tcgen05_155
-    b2: Tcgen05_156
-    b8x16: Tcgen05_156
-    b6x16_p32: Tcgen05_156
-    b4x16_p64: Tcgen05_156
+    b2: Tcgen05_119
+    b8x16: Tcgen05_119
+    b6x16_p32: Tcgen05_119
+    b4x16_p64: Tcgen05_119
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_119:
-    collector__b__fill: Tcgen05_120
-    collector__b__use: Tcgen05_120
-    collector__b__lastuse: Tcgen05_120
-    collector__b__discard: Tcgen05_120
-    b2: Tcgen05_121
-    b8x16: Tcgen05_121
-    b6x16_p32: Tcgen05_121
-    b4x16_p64: Tcgen05_121
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_120:
     b2: Tcgen05_121
@@ -1246,101 +1169,90 @@ class Tcgen05_120:
     b6x16_p32: Tcgen05_121
     b4x16_p64: Tcgen05_121
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_121:
     @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_122:
+    collector__b__fill: Tcgen05_120
+    collector__b__use: Tcgen05_120
+    collector__b__lastuse: Tcgen05_120
+    collector__b__discard: Tcgen05_120
+    b2: Tcgen05_121
+    b8x16: Tcgen05_121
+    b6x16_p32: Tcgen05_121
+    b4x16_p64: Tcgen05_121
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_123:
+    collector__a__fill: Tcgen05_126
+    collector__a__use: Tcgen05_126
+    collector__a__lastuse: Tcgen05_126
+    collector__a__discard: Tcgen05_126
+    collector__b__fill: Tcgen05_127
+    collector__b__use: Tcgen05_127
+    collector__b__lastuse: Tcgen05_127
+    collector__b__discard: Tcgen05_127
+    b2: Tcgen05_128
+    b8x16: Tcgen05_128
+    b6x16_p32: Tcgen05_128
+    b4x16_p64: Tcgen05_128
+    @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_122:
-    collector__b__fill: Tcgen05_123
-    collector__b__use: Tcgen05_123
-    collector__b__lastuse: Tcgen05_123
-    collector__b__discard: Tcgen05_123
-    b2: Tcgen05_124
-    b8x16: Tcgen05_124
-    b6x16_p32: Tcgen05_124
-    b4x16_p64: Tcgen05_124
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_123:
-    b2: Tcgen05_124
-    b8x16: Tcgen05_124
-    b6x16_p32: Tcgen05_124
-    b4x16_p64: Tcgen05_124
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
 class Tcgen05_124:
+    decompress__lut__b: Tcgen05_125
+    collector__a__fill: Tcgen05_126
+    collector__a__use: Tcgen05_126
+    collector__a__lastuse: Tcgen05_126
+    collector__a__discard: Tcgen05_126
+    collector__b__fill: Tcgen05_127
+    collector__b__use: Tcgen05_127
+    collector__b__lastuse: Tcgen05_127
+    collector__b__discard: Tcgen05_127
+    b2: Tcgen05_128
+    b8x16: Tcgen05_128
+    b6x16_p32: Tcgen05_128
+    b4x16_p64: Tcgen05_128
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_125:
-    collector__a__lastuse: Tcgen05_157
-    collector__a__discard: Tcgen05_157
-    collector__b__fill: Tcgen05_158
-    collector__b__use: Tcgen05_158
-    collector__b__lastuse: Tcgen05_158
-    collector__b__discard: Tcgen05_158
-    b2: Tcgen05_159
-    b8x16: Tcgen05_159
-    b6x16_p32: Tcgen05_159
-    b4x16_p64: Tcgen05_159
+    collector__a__fill: Tcgen05_163
+    collector__a__use: Tcgen05_163
+    collector__a__lastuse: Tcgen05_163
+    collector__a__discard: Tcgen05_163
+    collector__b__fill: Tcgen05_164
+    collector__b__use: Tcgen05_164
+    collector__b__lastuse: Tcgen05_164
+    collector__b__discard: Tcgen05_164
+    b2: Tcgen05_165
+    b8x16: Tcgen05_165
+    b6x16_p32: Tcgen05_165
+    b4x16_p64: Tcgen05_165
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_126:
     collector__b__fill: Tcgen05_127
@@ -1352,13 +1264,9 @@ class Tcgen05_126:
     b6x16_p32: Tcgen05_128
     b4x16_p64: Tcgen05_128
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_127:
     b2: Tcgen05_128
@@ -1366,87 +1274,17 @@ class Tcgen05_127:
     b6x16_p32: Tcgen05_128
     b4x16_p64: Tcgen05_128
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_128:
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_129:
-    collector__a__lastuse: Tcgen05_160
-    collector__a__discard: Tcgen05_160
-    collector__b__fill: Tcgen05_161
-    collector__b__use: Tcgen05_161
-    collector__b__lastuse: Tcgen05_161
-    collector__b__discard: Tcgen05_161
-    b2: Tcgen05_162
-    b8x16: Tcgen05_162
-    b6x16_p32: Tcgen05_162
-    b4x16_p64: Tcgen05_162
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_130:
-    b2: Tcgen05_131
-    b8x16: Tcgen05_131
-    b6x16_p32: Tcgen05_131
-    b4x16_p64: Tcgen05_131
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_131:
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_132:
-    collector__a__lastuse: Tcgen05_163
-    collector__a__discard: Tcgen05_163
-    b2: Tcgen05_164
-    b8x16: Tcgen05_164
-    b6x16_p32: Tcgen05_164
-    b4x16_p64: Tcgen05_164
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_133:
     collector__b__fill: Tcgen05_130
     collector__b__use: Tcgen05_130
     collector__b__lastuse: Tcgen05_130
@@ -1460,6 +1298,146 @@ class Tcgen05_133:
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_130:
+    b2: Tcgen05_131
+    b8x16: Tcgen05_131
+    b6x16_p32: Tcgen05_131
+    b4x16_p64: Tcgen05_131
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_131:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_132:
+    collector__a__lastuse: Tcgen05_166
+    collector__a__discard: Tcgen05_166
+    collector__b__fill: Tcgen05_167
+    collector__b__use: Tcgen05_167
+    collector__b__lastuse: Tcgen05_167
+    collector__b__discard: Tcgen05_167
+    b2: Tcgen05_168
+    b8x16: Tcgen05_168
+    b6x16_p32: Tcgen05_168
+    b4x16_p64: Tcgen05_168
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_133:
+    collector__b__fill: Tcgen05_134
+    collector__b__use: Tcgen05_134
+    collector__b__lastuse: Tcgen05_134
+    collector__b__discard: Tcgen05_134
+    b2: Tcgen05_135
+    b8x16: Tcgen05_135
+    b6x16_p32: Tcgen05_135
+    b4x16_p64: Tcgen05_135
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_134:
+    b2: Tcgen05_135
+    b8x16: Tcgen05_135
+    b6x16_p32: Tcgen05_135
+    b4x16_p64: Tcgen05_135
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_135:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_136:
+    collector__a__lastuse: Tcgen05_169
+    collector__a__discard: Tcgen05_169
+    collector__b__fill: Tcgen05_170
+    collector__b__use: Tcgen05_170
+    collector__b__lastuse: Tcgen05_170
+    collector__b__discard: Tcgen05_170
+    b2: Tcgen05_171
+    b8x16: Tcgen05_171
+    b6x16_p32: Tcgen05_171
+    b4x16_p64: Tcgen05_171
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_137:
+    b2: Tcgen05_138
+    b8x16: Tcgen05_138
+    b6x16_p32: Tcgen05_138
+    b4x16_p64: Tcgen05_138
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
@@ -1468,17 +1446,13 @@ class Tcgen05_133:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_134:
-    collector__a__lastuse: Tcgen05_165
-    collector__a__discard: Tcgen05_165
-    collector__b__fill: Tcgen05_163
-    collector__b__use: Tcgen05_163
-    collector__b__lastuse: Tcgen05_163
-    collector__b__discard: Tcgen05_163
-    b2: Tcgen05_164
-    b8x16: Tcgen05_164
-    b6x16_p32: Tcgen05_164
-    b4x16_p64: Tcgen05_164
+class Tcgen05_138:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
@@ -1486,336 +1460,302 @@ class Tcgen05_134:
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_135:
-    scale_vec__1X: Tcgen05_166
-    block32: Tcgen05_166
-    collector__a__fill: Tcgen05_167
-    collector__a__use: Tcgen05_167
-    collector__a__lastuse: Tcgen05_167
-    collector__a__discard: Tcgen05_167
-    collector__b__fill: Tcgen05_168
-    collector__b__use: Tcgen05_168
-    collector__b__lastuse: Tcgen05_168
-    collector__b__discard: Tcgen05_168
-    b2: Tcgen05_169
-    b8x16: Tcgen05_169
-    b6x16_p32: Tcgen05_169
-    b4x16_p64: Tcgen05_169
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_136:
-    scale_vec__2X: Tcgen05_166
-    block32: Tcgen05_166
-    collector__a__fill: Tcgen05_167
-    collector__a__use: Tcgen05_167
-    collector__a__lastuse: Tcgen05_167
-    collector__a__discard: Tcgen05_167
-    collector__b__fill: Tcgen05_168
-    collector__b__use: Tcgen05_168
-    collector__b__lastuse: Tcgen05_168
-    collector__b__discard: Tcgen05_168
-    b2: Tcgen05_169
-    b8x16: Tcgen05_169
-    b6x16_p32: Tcgen05_169
-    b4x16_p64: Tcgen05_169
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_137:
-    scale_vec__2X: Tcgen05_166
-    scale_vec__4X: Tcgen05_166
-    block16: Tcgen05_166
-    block32: Tcgen05_166
-
-class Tcgen05_138:
-    b2: Tcgen05_139
-    b8x16: Tcgen05_139
-    b6x16_p32: Tcgen05_139
-    b4x16_p64: Tcgen05_139
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
-
 class Tcgen05_139:
+    collector__a__lastuse: Tcgen05_172
+    collector__a__discard: Tcgen05_172
+    b2: Tcgen05_173
+    b8x16: Tcgen05_173
+    b6x16_p32: Tcgen05_173
+    b4x16_p64: Tcgen05_173
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_140:
-    collector__b0__fill: Tcgen05_170
-    collector__b1__fill: Tcgen05_170
-    collector__b2__fill: Tcgen05_170
-    collector__b3__fill: Tcgen05_170
-    collector__b0__use: Tcgen05_170
-    collector__b1__use: Tcgen05_170
-    collector__b2__use: Tcgen05_170
-    collector__b3__use: Tcgen05_170
-    collector__b0__lastuse: Tcgen05_170
-    collector__b1__lastuse: Tcgen05_170
-    collector__b2__lastuse: Tcgen05_170
-    collector__b3__lastuse: Tcgen05_170
-    collector__b0__discard: Tcgen05_170
-    collector__b1__discard: Tcgen05_170
-    collector__b2__discard: Tcgen05_170
-    collector__b3__discard: Tcgen05_170
-    b2: Tcgen05_171
-    b8x16: Tcgen05_171
-    b6x16_p32: Tcgen05_171
-    b4x16_p64: Tcgen05_171
+    collector__b__fill: Tcgen05_137
+    collector__b__use: Tcgen05_137
+    collector__b__lastuse: Tcgen05_137
+    collector__b__discard: Tcgen05_137
+    b2: Tcgen05_138
+    b8x16: Tcgen05_138
+    b6x16_p32: Tcgen05_138
+    b4x16_p64: Tcgen05_138
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_141:
+    collector__a__lastuse: Tcgen05_174
+    collector__a__discard: Tcgen05_174
+    collector__b__fill: Tcgen05_172
+    collector__b__use: Tcgen05_172
+    collector__b__lastuse: Tcgen05_172
+    collector__b__discard: Tcgen05_172
+    b2: Tcgen05_173
+    b8x16: Tcgen05_173
+    b6x16_p32: Tcgen05_173
+    b4x16_p64: Tcgen05_173
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_142:
+    scale_vec__1X: Tcgen05_175
+    block32: Tcgen05_175
+    collector__a__fill: Tcgen05_176
+    collector__a__use: Tcgen05_176
+    collector__a__lastuse: Tcgen05_176
+    collector__a__discard: Tcgen05_176
+    collector__b__fill: Tcgen05_177
+    collector__b__use: Tcgen05_177
+    collector__b__lastuse: Tcgen05_177
+    collector__b__discard: Tcgen05_177
+    b2: Tcgen05_178
+    b8x16: Tcgen05_178
+    b6x16_p32: Tcgen05_178
+    b4x16_p64: Tcgen05_178
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_143:
+    scale_vec__2X: Tcgen05_175
+    block32: Tcgen05_175
+    collector__a__fill: Tcgen05_176
+    collector__a__use: Tcgen05_176
+    collector__a__lastuse: Tcgen05_176
+    collector__a__discard: Tcgen05_176
+    collector__b__fill: Tcgen05_177
+    collector__b__use: Tcgen05_177
+    collector__b__lastuse: Tcgen05_177
+    collector__b__discard: Tcgen05_177
+    b2: Tcgen05_178
+    b8x16: Tcgen05_178
+    b6x16_p32: Tcgen05_178
+    b4x16_p64: Tcgen05_178
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_144:
+    scale_vec__2X: Tcgen05_175
+    scale_vec__4X: Tcgen05_175
+    block16: Tcgen05_175
+    block32: Tcgen05_175
+
+class Tcgen05_145:
+    b2: Tcgen05_146
+    b8x16: Tcgen05_146
+    b6x16_p32: Tcgen05_146
+    b4x16_p64: Tcgen05_146
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_146:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_147:
+    collector__b0__fill: Tcgen05_179
+    collector__b1__fill: Tcgen05_179
+    collector__b2__fill: Tcgen05_179
+    collector__b3__fill: Tcgen05_179
+    collector__b0__use: Tcgen05_179
+    collector__b1__use: Tcgen05_179
+    collector__b2__use: Tcgen05_179
+    collector__b3__use: Tcgen05_179
+    collector__b0__lastuse: Tcgen05_179
+    collector__b1__lastuse: Tcgen05_179
+    collector__b2__lastuse: Tcgen05_179
+    collector__b3__lastuse: Tcgen05_179
+    collector__b0__discard: Tcgen05_179
+    collector__b1__discard: Tcgen05_179
+    collector__b2__discard: Tcgen05_179
+    collector__b3__discard: Tcgen05_179
+    b2: Tcgen05_180
+    b8x16: Tcgen05_180
+    b6x16_p32: Tcgen05_180
+    b4x16_p64: Tcgen05_180
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_141:
+class Tcgen05_148:
     def __call__(self, dst: Place, nCols: Register | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_142:
+class Tcgen05_149:
     def __call__(self, taddr: Register | Integer, nCols: Register | Integer, /, *, pred: Guard = None) -> Any: ...
 
-class Tcgen05_143:
-    b32: Tcgen05_144
-
-class Tcgen05_144:
-    b2: Tcgen05_172
-    b8x16: Tcgen05_172
-    b6x16_p32: Tcgen05_172
-    b4x16_p64: Tcgen05_172
-    def __call__(self, r: Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_145:
-    b32: Tcgen05_146
-
-class Tcgen05_146:
-    b2: Tcgen05_173
-    b8x16: Tcgen05_173
-    b6x16_p32: Tcgen05_173
-    b4x16_p64: Tcgen05_173
-    def __call__(self, r: Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_147:
-    min: Tcgen05_174
-    max: Tcgen05_174
-
-class Tcgen05_148:
-    min: Tcgen05_175
-    max: Tcgen05_175
-
-class Tcgen05_149:
-    b32: Tcgen05_150
-
 class Tcgen05_150:
-    b2: Tcgen05_176
-    b8x16: Tcgen05_176
-    b6x16_p32: Tcgen05_176
-    b4x16_p64: Tcgen05_176
-    def __call__(self, taddr: Place, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
+    b32: Tcgen05_151
 
 class Tcgen05_151:
-    b32: Tcgen05_152
+    b2: Tcgen05_181
+    b8x16: Tcgen05_181
+    b6x16_p32: Tcgen05_181
+    b4x16_p64: Tcgen05_181
+    def __call__(self, r: Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_152:
-    b2: Tcgen05_177
-    b8x16: Tcgen05_177
-    b6x16_p32: Tcgen05_177
-    b4x16_p64: Tcgen05_177
-    def __call__(self, taddr: Place, immHalfSplitoff: Integer, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
+    b32: Tcgen05_153
 
 class Tcgen05_153:
-    def __call__(self, mbar: Place, ctaMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
+    b2: Tcgen05_182
+    b8x16: Tcgen05_182
+    b6x16_p32: Tcgen05_182
+    b4x16_p64: Tcgen05_182
+    def __call__(self, r: Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_154:
-    collector__b__fill: Tcgen05_155
-    collector__b__use: Tcgen05_155
-    collector__b__lastuse: Tcgen05_155
-    collector__b__discard: Tcgen05_155
-    b2: Tcgen05_156
-    b8x16: Tcgen05_156
-    b6x16_p32: Tcgen05_156
-    b4x16_p64: Tcgen05_156
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    min: Tcgen05_183
+    max: Tcgen05_183
 
 class Tcgen05_155:
-    b2: Tcgen05_156
-    b8x16: Tcgen05_156
-    b6x16_p32: Tcgen05_156
-    b4x16_p64: Tcgen05_156
-    @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    min: Tcgen05_184
+    max: Tcgen05_184
 
 class Tcgen05_156:
+    x4: Tcgen05_185
+    x8: Tcgen05_185
+    x16: Tcgen05_185
+    x32: Tcgen05_185
+    x64: Tcgen05_185
+    x128: Tcgen05_185
+
+class Tcgen05_157:
+    min: Tcgen05_186
+    max: Tcgen05_186
+
+class Tcgen05_158:
+    b32: Tcgen05_159
+
+class Tcgen05_159:
+    b2: Tcgen05_187
+    b8x16: Tcgen05_187
+    b6x16_p32: Tcgen05_187
+    b4x16_p64: Tcgen05_187
+    def __call__(self, taddr: Place, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_160:
+    b32: Tcgen05_161
+
+class Tcgen05_161:
+    b2: Tcgen05_188
+    b8x16: Tcgen05_188
+    b6x16_p32: Tcgen05_188
+    b4x16_p64: Tcgen05_188
+    def __call__(self, taddr: Place, immHalfSplitoff: Integer, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_162:
+    def __call__(self, mbar: Place, ctaMask: Register | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_163:
+    collector__b__fill: Tcgen05_164
+    collector__b__use: Tcgen05_164
+    collector__b__lastuse: Tcgen05_164
+    collector__b__discard: Tcgen05_164
+    b2: Tcgen05_165
+    b8x16: Tcgen05_165
+    b6x16_p32: Tcgen05_165
+    b4x16_p64: Tcgen05_165
     @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_157:
-    collector__b__fill: Tcgen05_158
-    collector__b__use: Tcgen05_158
-    collector__b__lastuse: Tcgen05_158
-    collector__b__discard: Tcgen05_158
-    b2: Tcgen05_159
-    b8x16: Tcgen05_159
-    b6x16_p32: Tcgen05_159
-    b4x16_p64: Tcgen05_159
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_158:
-    b2: Tcgen05_159
-    b8x16: Tcgen05_159
-    b6x16_p32: Tcgen05_159
-    b4x16_p64: Tcgen05_159
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_159:
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_160:
-    collector__b__fill: Tcgen05_161
-    collector__b__use: Tcgen05_161
-    collector__b__lastuse: Tcgen05_161
-    collector__b__discard: Tcgen05_161
-    b2: Tcgen05_162
-    b8x16: Tcgen05_162
-    b6x16_p32: Tcgen05_162
-    b4x16_p64: Tcgen05_162
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_161:
-    b2: Tcgen05_162
-    b8x16: Tcgen05_162
-    b6x16_p32: Tcgen05_162
-    b4x16_p64: Tcgen05_162
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_162:
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_163:
-    b2: Tcgen05_164
-    b8x16: Tcgen05_164
-    b6x16_p32: Tcgen05_164
-    b4x16_p64: Tcgen05_164
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
 class Tcgen05_164:
+    b2: Tcgen05_165
+    b8x16: Tcgen05_165
+    b6x16_p32: Tcgen05_165
+    b4x16_p64: Tcgen05_165
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_165:
-    collector__b__fill: Tcgen05_163
-    collector__b__use: Tcgen05_163
-    collector__b__lastuse: Tcgen05_163
-    collector__b__discard: Tcgen05_163
-    b2: Tcgen05_164
-    b8x16: Tcgen05_164
-    b6x16_p32: Tcgen05_164
-    b4x16_p64: Tcgen05_164
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, lut_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_166:
+    collector__b__fill: Tcgen05_167
+    collector__b__use: Tcgen05_167
+    collector__b__lastuse: Tcgen05_167
+    collector__b__discard: Tcgen05_167
+    b2: Tcgen05_168
+    b8x16: Tcgen05_168
+    b6x16_p32: Tcgen05_168
+    b4x16_p64: Tcgen05_168
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_166:
-    collector__a__fill: Tcgen05_167
-    collector__a__use: Tcgen05_167
-    collector__a__lastuse: Tcgen05_167
-    collector__a__discard: Tcgen05_167
-    collector__b__fill: Tcgen05_168
-    collector__b__use: Tcgen05_168
-    collector__b__lastuse: Tcgen05_168
-    collector__b__discard: Tcgen05_168
-    b2: Tcgen05_169
-    b8x16: Tcgen05_169
-    b6x16_p32: Tcgen05_169
-    b4x16_p64: Tcgen05_169
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
-    @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_167:
-    collector__b__fill: Tcgen05_168
-    collector__b__use: Tcgen05_168
-    collector__b__lastuse: Tcgen05_168
-    collector__b__discard: Tcgen05_168
-    b2: Tcgen05_169
-    b8x16: Tcgen05_169
-    b6x16_p32: Tcgen05_169
-    b4x16_p64: Tcgen05_169
+    b2: Tcgen05_168
+    b8x16: Tcgen05_168
+    b6x16_p32: Tcgen05_168
+    b4x16_p64: Tcgen05_168
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_168:
-    b2: Tcgen05_169
-    b8x16: Tcgen05_169
-    b6x16_p32: Tcgen05_169
-    b4x16_p64: Tcgen05_169
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, scale_input_d: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_169:
+    collector__b__fill: Tcgen05_170
+    collector__b__use: Tcgen05_170
+    collector__b__lastuse: Tcgen05_170
+    collector__b__discard: Tcgen05_170
+    b2: Tcgen05_171
+    b8x16: Tcgen05_171
+    b6x16_p32: Tcgen05_171
+    b4x16_p64: Tcgen05_171
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_170:
     b2: Tcgen05_171
@@ -1823,72 +1763,225 @@ class Tcgen05_170:
     b6x16_p32: Tcgen05_171
     b4x16_p64: Tcgen05_171
     @overload
-    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
     @overload
-    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_171:
     @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_172:
+    b2: Tcgen05_173
+    b8x16: Tcgen05_173
+    b6x16_p32: Tcgen05_173
+    b4x16_p64: Tcgen05_173
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_173:
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_174:
+    collector__b__fill: Tcgen05_172
+    collector__b__use: Tcgen05_172
+    collector__b__lastuse: Tcgen05_172
+    collector__b__discard: Tcgen05_172
+    b2: Tcgen05_173
+    b8x16: Tcgen05_173
+    b6x16_p32: Tcgen05_173
+    b4x16_p64: Tcgen05_173
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Vector | Real, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, disable_output_lane: Register | NegPred, enable_input_d: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_175:
+    collector__a__fill: Tcgen05_176
+    collector__a__use: Tcgen05_176
+    collector__a__lastuse: Tcgen05_176
+    collector__a__discard: Tcgen05_176
+    collector__b__fill: Tcgen05_177
+    collector__b__use: Tcgen05_177
+    collector__b__lastuse: Tcgen05_177
+    collector__b__discard: Tcgen05_177
+    b2: Tcgen05_178
+    b8x16: Tcgen05_178
+    b6x16_p32: Tcgen05_178
+    b4x16_p64: Tcgen05_178
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_176:
+    collector__b__fill: Tcgen05_177
+    collector__b__use: Tcgen05_177
+    collector__b__lastuse: Tcgen05_177
+    collector__b__discard: Tcgen05_177
+    b2: Tcgen05_178
+    b8x16: Tcgen05_178
+    b6x16_p32: Tcgen05_178
+    b4x16_p64: Tcgen05_178
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_177:
+    b2: Tcgen05_178
+    b8x16: Tcgen05_178
+    b6x16_p32: Tcgen05_178
+    b4x16_p64: Tcgen05_178
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_178:
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, scale_A_tmem: Place, scale_B_tmem: Place, enable_input_d: Register | NegPred | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_179:
+    b2: Tcgen05_180
+    b8x16: Tcgen05_180
+    b6x16_p32: Tcgen05_180
+    b4x16_p64: Tcgen05_180
+    @overload
     def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
     @overload
     def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
 
-class Tcgen05_172:
-    def __call__(self, r: Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_173:
-    def __call__(self, r: Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_174:
-    abs: Tcgen05_178
-    NaN: Tcgen05_179
-    f32: Tcgen05_180
-    u32: Tcgen05_180
-    s32: Tcgen05_180
-
-class Tcgen05_175:
-    abs: Tcgen05_181
-    NaN: Tcgen05_182
-    f32: Tcgen05_183
-    u32: Tcgen05_183
-    s32: Tcgen05_183
-
-class Tcgen05_176:
-    def __call__(self, taddr: Place, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_177:
-    def __call__(self, taddr: Place, immHalfSplitoff: Integer, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
-
-class Tcgen05_178:
-    NaN: Tcgen05_179
-    f32: Tcgen05_180
-
-class Tcgen05_179:
-    f32: Tcgen05_180
-
 class Tcgen05_180:
-    b2: Tcgen05_184
-    b8x16: Tcgen05_184
-    b6x16_p32: Tcgen05_184
-    b4x16_p64: Tcgen05_184
-    def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_desc: Register | Integer, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
+    @overload
+    def __call__(self, d_tmem: Place, a_tmem: Place, b_desc: Register | Integer, sp_meta_tmem: Place, idesc: Register | Integer, enable_input_d: Register | NegPred | Integer, zero_column_mask_desc: Register | Integer = ..., /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_181:
-    NaN: Tcgen05_182
-    f32: Tcgen05_183
+    def __call__(self, r: Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_182:
-    f32: Tcgen05_183
+    def __call__(self, r: Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
 
 class Tcgen05_183:
-    b2: Tcgen05_185
-    b8x16: Tcgen05_185
-    b6x16_p32: Tcgen05_185
-    b4x16_p64: Tcgen05_185
-    def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
+    abs: Tcgen05_189
+    NaN: Tcgen05_190
+    f32: Tcgen05_191
+    u32: Tcgen05_191
+    s32: Tcgen05_191
 
 class Tcgen05_184:
-    def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+    abs: Tcgen05_192
+    NaN: Tcgen05_193
+    f32: Tcgen05_194
+    u32: Tcgen05_194
+    s32: Tcgen05_194
 
 class Tcgen05_185:
+    min: Tcgen05_195
+    max: Tcgen05_195
+
+class Tcgen05_186:
+    sp__2_4: Tcgen05_196
+
+class Tcgen05_187:
+    def __call__(self, taddr: Place, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_188:
+    def __call__(self, taddr: Place, immHalfSplitoff: Integer, r: Vector | Real, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_189:
+    NaN: Tcgen05_190
+    f32: Tcgen05_191
+
+class Tcgen05_190:
+    f32: Tcgen05_191
+
+class Tcgen05_191:
+    b2: Tcgen05_197
+    b8x16: Tcgen05_197
+    b6x16_p32: Tcgen05_197
+    b4x16_p64: Tcgen05_197
+    def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_192:
+    NaN: Tcgen05_193
+    f32: Tcgen05_194
+
+class Tcgen05_193:
+    f32: Tcgen05_194
+
+class Tcgen05_194:
+    b2: Tcgen05_198
+    b8x16: Tcgen05_198
+    b6x16_p32: Tcgen05_198
+    b4x16_p64: Tcgen05_198
     def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_195:
+    sp__2_4: Tcgen05_199
+
+class Tcgen05_196:
+    abs: Tcgen05_200
+    f32: Tcgen05_201
+
+class Tcgen05_197:
+    def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_198:
+    def __call__(self, r: Vector, redval: Register | Vector, taddr: Place, immHalfSplitoff: Integer, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_199:
+    abs: Tcgen05_202
+    NaN: Tcgen05_203
+    f32: Tcgen05_204
+
+class Tcgen05_200:
+    f32: Tcgen05_201
+
+class Tcgen05_201:
+    b2: Tcgen05_205
+
+class Tcgen05_202:
+    NaN: Tcgen05_203
+    f32: Tcgen05_204
+
+class Tcgen05_203:
+    f32: Tcgen05_204
+
+class Tcgen05_204:
+    b2: Tcgen05_206
+
+class Tcgen05_205:
+    b8x16: Tcgen05_207
+    b6x16_p32: Tcgen05_207
+    b4x16_p64: Tcgen05_207
+    def __call__(self, m: Vector, c: Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_206:
+    b8x16: Tcgen05_208
+    b6x16_p32: Tcgen05_208
+    b4x16_p64: Tcgen05_208
+    def __call__(self, m: Vector, c: Vector, redval: Register | Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_207:
+    def __call__(self, m: Vector, c: Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...
+
+class Tcgen05_208:
+    def __call__(self, m: Vector, c: Vector, redval: Register | Vector, taddr: Place, /, *, pred: Guard = None) -> None: ...

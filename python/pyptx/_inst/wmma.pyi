@@ -427,13 +427,13 @@ class Wmma_85:
     f64: Wmma_94
 
 class Wmma_86:
-    s4: Wmma_95
+    s4: Wmma_92
 
 class Wmma_87:
-    u4: Wmma_95
+    u4: Wmma_92
 
 class Wmma_88:
-    s32: Wmma_96
+    s32: Wmma_95
 
 class Wmma_89:
     def __call__(self, d: Vector, a: Vector | Real, b: Vector | Real, c: Vector | Real, /, *, pred: Guard = None) -> None: ...
@@ -442,48 +442,38 @@ class Wmma_90:
     f32: Wmma_89
 
 class Wmma_91:
-    f64: Wmma_97
+    f64: Wmma_96
 
 class Wmma_92:
-    s32: Wmma_98
+    s32: Wmma_97
 
 class Wmma_93:
-    f32: Wmma_99
+    f32: Wmma_98
 
 class Wmma_94:
-    f64: Wmma_100
+    f64: Wmma_99
 
 class Wmma_95:
-    s32: Wmma_101
+    b1: Wmma_100
 
 class Wmma_96:
-    b1: Wmma_102
-
-class Wmma_97:
     def __call__(self, d: Vector, a: Vector | Integer | Real, b: Vector | Integer | Real, c: Vector | Integer | Real, /, *, pred: Guard = None) -> None: ...
 
-class Wmma_98:
-    satfinite: Wmma_103
+class Wmma_97:
+    satfinite: Wmma_101
     def __call__(self, d: Vector, a: Vector, b: Vector, c: Vector | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Wmma_99:
+class Wmma_98:
     def __call__(self, d: Vector, a: Vector | Real, b: Vector, c: Vector | Real, /, *, pred: Guard = None) -> None: ...
 
-class Wmma_100:
+class Wmma_99:
     def __call__(self, d: Vector, a: Vector | Real, b: Vector | Real, c: Vector | Integer | Real, /, *, pred: Guard = None) -> None: ...
 
+class Wmma_100:
+    b1: Wmma_102
+
 class Wmma_101:
-    satfinite: Wmma_104
-    def __call__(self, d: Vector, a: Vector | Integer, b: Vector | Integer, c: Vector | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Wmma_102:
-    b1: Wmma_105
-
-class Wmma_103:
     def __call__(self, d: Vector, a: Vector, b: Vector, c: Vector | Integer, /, *, pred: Guard = None) -> None: ...
 
-class Wmma_104:
-    def __call__(self, d: Vector, a: Vector | Integer, b: Vector | Integer, c: Vector | Integer, /, *, pred: Guard = None) -> None: ...
-
-class Wmma_105:
-    s32: Wmma_103
+class Wmma_102:
+    s32: Wmma_101

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cluster.h"
+#include "race/detector.h"
 
 namespace pyptx::emu {
 namespace {
@@ -16,7 +17,9 @@ bool signal(Cluster& cluster, const BulkOp& op, Cta& cta, u32 offset, u64 bytes)
   ++cluster.progress;
   Mbarrier* barrier = cta.mbarriers.find(offset);
   std::optional<std::string> problem = "it is not initialised when a bulk copy completes";
+  if (barrier != nullptr && barrier->last_tx == nullptr) barrier->last_tx = op.inst;
   if (barrier != nullptr) problem = MbarrierTable::complete(*barrier, static_cast<i64>(bytes));
+  if (!problem && cluster.races) cluster.races->follow(cta, *barrier);
   if (!problem) return true;
   const u32 address = cta.rank << kRankShift | offset;
   op.warp->active = 1U << op.lane;
@@ -29,6 +32,8 @@ bool signal(Cluster& cluster, const BulkOp& op, Cta& cta, u32 offset, u64 bytes)
 void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from) {
   if (op.kind == BulkOp::Kind::TensorLoad) {
     load_tile(op, cta.shared.data(), offset);
+  } else if (op.reduce != ReduceOp::None) {
+    reduce(op.reduce, op.type, op.keeps_subnormals, cta.shared.data() + offset, from, op.bytes);
   } else {
     std::memcpy(cta.shared.data() + offset, from, op.bytes);
   }
@@ -36,12 +41,22 @@ void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from)
 
 }  // namespace
 
+u32 signalled_rank(const BulkOp& op, u32 rank) {
+  if (op.cta_mask == 0) return op.barrier >> kRankShift;
+  return op.is_pair ? (rank & ~1U) | (op.barrier >> kRankShift & 1U) : rank;
+}
+
 bool perform(Cluster& cluster, const BulkOp& op) {
   Cta& own = *cluster.ctas[op.shared >> kRankShift];
   const u32 offset = op.shared & kOffsetMask;
   switch (op.kind) {
     case BulkOp::Kind::ToGlobal:
-      std::memcpy(reinterpret_cast<std::byte*>(op.global), own.shared.data() + offset, op.bytes);
+      if (op.reduce != ReduceOp::None) {
+        reduce(op.reduce, op.type, op.keeps_subnormals, reinterpret_cast<std::byte*>(op.global),
+               own.shared.data() + offset, op.bytes);
+      } else {
+        std::memcpy(reinterpret_cast<std::byte*>(op.global), own.shared.data() + offset, op.bytes);
+      }
       ++cluster.progress;
       return true;
     case BulkOp::Kind::TensorStore:
@@ -56,21 +71,27 @@ bool perform(Cluster& cluster, const BulkOp& op) {
     from =
         cluster.ctas[op.shared_from >> kRankShift]->shared.data() + (op.shared_from & kOffsetMask);
   }
+  if (op.kind == BulkOp::Kind::Word) from = op.data.data();
   const u32 barrier = op.barrier & kOffsetMask;
   if (op.cta_mask == 0) {
     write_shared(op, own, offset, from);
-    return signal(cluster, op, *cluster.ctas[op.barrier >> kRankShift], barrier, op.bytes);
+    Cta& signalled = *cluster.ctas[op.barrier >> kRankShift];
+    if (cluster.races) cluster.races->landed(op, own, signalled, barrier);
+    return signal(cluster, op, signalled, barrier, op.bytes);
   }
   for (u32 rank = 0; rank < cluster.ctas.size(); ++rank) {
     if (((op.cta_mask >> rank) & 1U) == 0) continue;
     Cta& cta = *cluster.ctas[rank];
     write_shared(op, cta, offset, from);
-    if (!signal(cluster, op, cta, barrier, op.bytes)) return false;
+    Cta& signalled = *cluster.ctas[signalled_rank(op, rank)];
+    if (cluster.races) cluster.races->landed(op, cta, signalled, barrier);
+    if (!signal(cluster, op, signalled, barrier, op.bytes)) return false;
   }
   return true;
 }
 
 bool BulkQueue::issue(Cluster& cluster, const BulkOp& op) {
+  if (cluster.races && !cluster.races->issue(op)) return false;
   if (cluster.is_immediate()) return perform(cluster, op);
   ops_.push_back(op);
   return true;

@@ -8,7 +8,10 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "async/reduce.h"
 #include "program.h"
 #include "pyptx/layout/tensor_map.h"
 
@@ -17,8 +20,11 @@ namespace pyptx::emu {
 struct Cluster;
 struct Warp;
 
+/// How a tensor copy walks its tensor.
+enum class TileMode : u8 { Tile, Im2col, Rows4 };
+
 struct BulkOp {
-  enum class Kind : u8 { ToShared, ToGlobal, SharedToShared, TensorLoad, TensorStore };
+  enum class Kind : u8 { ToShared, ToGlobal, SharedToShared, TensorLoad, TensorStore, Word };
   Kind kind = Kind::ToShared;
   const Inst* inst = nullptr;
   Warp* warp = nullptr;  // the issuer
@@ -30,10 +36,17 @@ struct BulkOp {
   u32 shared_from = 0;  // SharedToShared
   u64 global = 0;
   u64 bytes = 0;
-  u32 barrier = 0;   // shared address with the rank
-  u32 cta_mask = 0;  // 0: no multicast
+  u32 barrier = 0;       // shared address with the rank
+  u32 cta_mask = 0;      // 0: no multicast
+  bool is_pair = false;  // .cta_group::2: signals in the CTA of the pair that `barrier` lies in
+  ReduceOp reduce = ReduceOp::None;
+  bool keeps_subnormals = false;
+  Ty type = Ty::None;  // of the elements of a reduction
+  TileMode mode = TileMode::Tile;
   layout::TensorMap map;
   std::array<i32, 5> coordinates{};
+  std::array<u32, 3> offsets{};      // of im2col: W, H, D
+  std::array<std::byte, 16> data{};  // Word
 };
 
 class BulkQueue {
@@ -54,10 +67,17 @@ class BulkQueue {
   std::deque<std::array<u64, kLanes>> groups_;  // per warp of the cluster, per lane
 };
 
+/// The CTA whose mbarrier says that the part for CTA `rank` has landed.
+u32 signalled_rank(const BulkOp& op, u32 rank);
 /// Moves the bytes and signals. False: fault recorded in the issuing warp.
 bool perform(Cluster& cluster, const BulkOp& op);
 /// Tile copies of tensor_copy.cpp. `base` is the shared memory of one CTA.
 void load_tile(const BulkOp& op, std::byte* shared, u32 offset);
 void store_tile(const BulkOp& op, const std::byte* shared, u32 offset);
+/// Bytes of the tile in shared memory.
+u64 tile_bytes(const BulkOp& op);
+/// Address and size of each piece of global memory that the copy touches.
+std::vector<std::pair<u64, u64>> global_spans(const BulkOp& op);
+Ty element_type(layout::MapType type);
 
 }  // namespace pyptx::emu

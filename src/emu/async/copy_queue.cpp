@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cluster.h"
+#include "race/detector.h"
 
 namespace pyptx::emu {
 
@@ -29,10 +30,12 @@ bool CopyQueue::finish(Cluster& cluster, Op& op, u32 lane, std::string& problem)
     return false;
   }
   ++cluster.progress;
+  if (cluster.races) cluster.races->copies_arrived(*op.warp, lane, op.era, cta, barrier->address);
   if (auto wrong = MbarrierTable::arrive(*barrier, 1, false)) {
     problem = *wrong;
     return false;
   }
+  if (cluster.races) cluster.races->follow(cta, *barrier);
   return true;
 }
 

@@ -13,6 +13,7 @@
 namespace pyptx::emu {
 
 struct Cluster;
+struct Warp;
 
 class CopyQueue {
  public:
@@ -20,6 +21,8 @@ class CopyQueue {
     bool is_arrive = false;
     u8 bytes = 0;
     u32 pending = 0;  // lanes still to be done
+    u32 era = 0;      // of an arrival: see race/detector.h
+    Warp* warp = nullptr;
     std::array<u64, kLanes> group{};
     std::array<std::byte*, kLanes> to{};
     std::array<const std::byte*, kLanes> from{};

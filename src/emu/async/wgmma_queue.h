@@ -7,7 +7,10 @@
 
 #include <array>
 #include <deque>
+#include <utility>
+#include <vector>
 
+#include "guard.h"
 #include "program.h"
 
 namespace pyptx::emu {
@@ -30,6 +33,10 @@ class WarpgroupQueue {
   struct WarpState {
     u64 issued = 0;  // operations since the start
     u64 groups = 0;  // commits since the start
+    /// Issued and not waited for, with their groups: their registers are not the warp's.
+    std::vector<std::pair<const Inst*, u64>> flying;
+    MatrixRegisters unfenced;  // written since the last wgmma.fence
+    bool has_fenced = false;   // the first wgmma wants a fence in any case
   };
 
   /// The record of the next operation of this warp; made by the first of the four.

@@ -18,6 +18,7 @@ struct Format {
   int fraction_bits = 0;
   bool has_infinity = true;  // e4m3: the top exponent holds numbers, only all ones is NaN
   u64 nan = 0;               // the canonical NaN
+  bool has_nan = true;       // e2m1 and the 6-bit formats: every pattern is a number
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   constexpr int maximum_exponent() const { return (1 << exponent_bits) - 1; }
@@ -25,7 +26,9 @@ struct Format {
   constexpr u64 sign() const { return 1ULL << (bits() - 1); }
   constexpr u64 infinity() const { return static_cast<u64>(maximum_exponent()) << fraction_bits; }
   /// The largest finite number.
-  constexpr u64 largest() const { return has_infinity ? infinity() - 1 : (sign() - 1) - 1; }
+  constexpr u64 largest() const {
+    return has_infinity ? infinity() - 1 : sign() - (has_nan ? 2 : 1);
+  }
 };
 
 inline constexpr Format kF64{11, 52, true, 0xFFF8000000000000ULL};
@@ -34,6 +37,12 @@ inline constexpr Format kF16{5, 10, true, 0x7FFFU};
 inline constexpr Format kBF16{8, 7, true, 0x7FFFU};
 inline constexpr Format kE5M2{5, 2, true, 0x7FU};
 inline constexpr Format kE4M3{4, 3, false, 0x7FU};
+/// Formats without a NaN: one becomes the largest number.
+inline constexpr Format kE3M2{3, 2, false, 0x1FU, false};
+inline constexpr Format kE2M3{2, 3, false, 0x1FU, false};
+inline constexpr Format kE2M1{2, 1, false, 0x7U, false};
+/// Unsigned: the sign is bit 8, which is never stored.
+inline constexpr Format kUE5M3{5, 3, false, 0xFFU};
 
 /// A finite number: (-1)^negative * significand * 2^exponent.
 struct Number {
@@ -126,7 +135,7 @@ inline double widen(u64 bits, const Format& format) {
   if (format.has_infinity && biased == format.maximum_exponent()) {
     value = fraction == 0 ? std::numeric_limits<double>::infinity()
                           : std::numeric_limits<double>::quiet_NaN();
-  } else if (!format.has_infinity && magnitude == format.sign() - 1) {
+  } else if (!format.has_infinity && format.has_nan && magnitude == format.sign() - 1) {
     value = std::numeric_limits<double>::quiet_NaN();
   } else if (biased == 0) {
     value = std::ldexp(static_cast<double>(fraction), 1 - format.bias() - format.fraction_bits);
@@ -142,10 +151,12 @@ inline float bfloat_to_float(u16 bits) {
   return std::bit_cast<float>(static_cast<u32>(bits) << 16);
 }
 
-/// a + b rounded to odd: rounding the result again to a shorter format is then correct.
-inline double add_to_odd(double a, double b) {
+/// a + b rounded to odd: rounding the result again to a shorter format is then correct. `mode` is
+/// that of the rounding to come: it decides the sign of a sum that is zero.
+inline double add_to_odd(double a, double b, Round mode = Round::Nearest) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return sum;
+  if (sum == 0 && mode == Round::Down && std::signbit(a) != std::signbit(b)) return -0.0;
   const double part = sum - a;
   const double error = (a - (sum - part)) + (b - part);
   const u64 bits = std::bit_cast<u64>(sum);

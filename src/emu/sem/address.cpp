@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cvta and mapa: between state spaces and generic addresses, and to the shared memory of another
-// CTA of the cluster (PTX ISA, "cvta", "mapa"). Global and const addresses are generic already.
+// cvta, isspacep, mapa and getctarank: between state spaces and generic addresses, and to the
+// shared memory of another CTA of the cluster. Global and const addresses are generic already.
 #include "cluster.h"
 #include "lanes.h"
 #include "select.h"
@@ -55,7 +55,80 @@ Step mapa(Warp& warp, const Inst& inst, u32 mask) {
   return step;
 }
 
+/// Whether a generic address lies in a state space: space, flag: shared memory of any CTA.
+Step is_in_space(Warp& warp, const Inst& inst, u32 mask) {
+  const GlobalMemory& memory = *warp.cta->cluster->memory;
+  u32 value = 0;
+  each_active(mask, [&](u32 i) {
+    const u64 a = inst.kind2 == 4 ? warp.lanes32(inst.a)[i] : warp.lanes64(inst.a)[i];
+    const u64 window = a & kWindowMask;
+    const u64 base = memory.const_base();
+    const bool is_const = a >= base && a - base < warp.program->const_bytes;
+    const bool is_shared = window == kSharedWindow;
+    const u32 rank = static_cast<u32>(a & ~kWindowMask) >> kRankShift;
+    bool is_so = false;
+    switch (inst.space) {
+      case Space::Shared:
+        is_so = is_shared && rank == warp.cta->rank;
+        break;
+      case Space::SharedCluster:
+        is_so = is_shared && rank < warp.cta->cluster->ctas.size();
+        break;
+      case Space::Local:
+        is_so = window == kLocalWindow;
+        break;
+      case Space::Param:
+        is_so = window == kParamWindow;
+        break;
+      case Space::Const:
+        is_so = is_const;
+        break;
+      default:
+        is_so = !is_const && !is_shared && window != kLocalWindow && window != kParamWindow;
+        break;
+    }
+    value |= (is_so ? 1U : 0U) << i;
+  });
+  u32& p = warp.predicate(inst.d);
+  p = (p & ~mask) | value;
+  return Step::Next;
+}
+
+/// The rank of the CTA that a shared address belongs to; flag: the address is generic.
+Step rank_of(Warp& warp, const Inst& inst, u32 mask) {
+  Step step = Step::Next;
+  each_active(mask, [&](u32 i) {
+    const u64 a = inst.kind2 == 4 ? warp.lanes32(inst.a)[i] : warp.lanes64(inst.a)[i];
+    if (inst.flag && (a & kWindowMask) != kSharedWindow && step == Step::Next) {
+      warp.active = 1U << i;
+      step = warp.fail(inst, diag::Diagnostic(diag::Kind::EmuOperandValue,
+                                              {warp.program->source(inst).spelling->text,
+                                               hex(a) + " is not an address of shared memory"}));
+    }
+    warp.lanes32(inst.d)[i] = static_cast<u32>(a & ~kWindowMask) >> kRankShift;
+  });
+  return step;
+}
+
 }  // namespace
+
+Handler select_isspacep(Lowering& low) {
+  low.out.space = take_space(low);
+  low.out.d = low.predicate_dest(low.operand(0));
+  u8 bytes = 0;
+  low.out.a = low.source_any(low.operand(1), Ty::U64, bytes);
+  low.out.kind2 = bytes;
+  return &is_in_space;
+}
+
+Handler select_getctarank(Lowering& low) {
+  low.out.flag = take_space(low) == Space::Generic;
+  const Ty type = low.take_type();
+  low.out.d = low.dest(0, Ty::U32);
+  low.out.a = low.source(1, type);
+  low.out.kind2 = static_cast<u8>(bytes_of(type));
+  return &rank_of;
+}
 
 Handler select_cvta(Lowering& low) {
   Inst& out = low.out;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh (PTX ISA, "Floating Point Instructions"). The
-// approximate forms are computed in double and rounded once, which is inside every bound of the
-// manual; special values follow its tables.
+// approximate forms of f32 are answered by a unit (numerics/approximations.h), the others computed
+// in double and rounded once, which is inside every bound of the manual.
 #include <cmath>
 
 #include "lanes.h"
+#include "numerics/approximations.h"
 #include "numerics/half.h"
 #include "numerics/host_rounding.h"
 #include "select.h"
@@ -13,40 +14,17 @@
 namespace pyptx::emu {
 namespace {
 
-enum class Fn : u8 { Rcp, Sqrt, Rsqrt, Ex2, Lg2, Sin, Cos, Tanh };
-
-double evaluate(Fn fn, double x) {
-  switch (fn) {
-    case Fn::Rcp:
-      return 1.0 / x;
-    case Fn::Sqrt:
-      return std::sqrt(x);
-    case Fn::Rsqrt:
-      return 1.0 / std::sqrt(x);
-    case Fn::Ex2:
-      return std::exp2(x);
-    case Fn::Lg2:
-      return std::log2(x);
-    case Fn::Sin:
-      return std::sin(x);
-    case Fn::Cos:
-      return std::cos(x);
-    case Fn::Tanh:
-      return std::tanh(x);
-  }
-  return x;
-}
-
 float flush(float value, bool ftz) {
   return ftz && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
 }
 
+/// target: the unit that answers.
 Step single(Warp& warp, const Inst& inst, u32 mask) {
+  const ApproximationUnit& unit = approximation_units()[inst.target];
   const Fn fn = static_cast<Fn>(inst.kind);
   each_active(mask, [&](u32 i) {
     const float x = flush(std::bit_cast<float>(warp.lanes32(inst.a)[i]), inst.ftz);
-    const u64 bits = narrow(evaluate(fn, x), kF32, Round::Nearest);
-    const float r = std::bit_cast<float>(static_cast<u32>(bits));
+    const float r = std::bit_cast<float>(unit.single(fn, std::bit_cast<u32>(x)));
     warp.lanes32(inst.d)[i] = std::bit_cast<u32>(flush(r, inst.ftz));
   });
   return Step::Next;
@@ -70,12 +48,26 @@ Step rounded(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.ftz && std::fpclassify(out) == FP_SUBNORMAL) out = std::copysign(T(0), out);
     auto raw = to_raw<T>(out);
     if (std::isnan(out)) raw = static_cast<Raw<T>>(sizeof(T) == 4 ? kF32.nan : kF64.nan);
+    // f64 hands a NaN operand on, made quiet.
+    if (sizeof(T) == 8 && std::isnan(in)) {
+      raw = to_raw<T>(in) | static_cast<Raw<T>>(0x0008000000000000ULL);
+    }
     lanes_of<T>(warp, inst.d)[i] = raw;
   });
   return Step::Next;
 }
 
-/// rcp.approx.ftz.f64 and rsqrt.approx.f64: the low 32 bits of the input are ignored, those of
+/// rsqrt.approx.f64: an input of all 64 bits, subnormal numbers included.
+Step whole(Warp& warp, const Inst& inst, u32 mask) {
+  each_active(mask, [&](u32 i) {
+    const double x = std::bit_cast<double>(warp.lanes64(inst.a)[i]);
+    const double r = evaluate(static_cast<Fn>(inst.kind), x);
+    warp.lanes64(inst.d)[i] = std::isnan(r) ? 0x7FFFFFFF00000000ULL : std::bit_cast<u64>(r);
+  });
+  return Step::Next;
+}
+
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the low 32 bits of the input are ignored, those of
 /// the result are zero.
 Step gross(Warp& warp, const Inst& inst, u32 mask) {
   constexpr u64 kHigh = 0xFFFFFFFF00000000ULL;
@@ -111,6 +103,7 @@ Handler choose(Lowering& low, Fn fn) {
   Inst& out = low.out;
   const Ty type = low.take_type();
   out.kind = static_cast<u8>(fn);
+  out.target = approximation_unit(low.program().module->target);
   out.ftz = low.take("ftz");
   out.d = low.dest(0, type);
   out.a = low.source(1, type);
@@ -121,7 +114,9 @@ Handler choose(Lowering& low, Fn fn) {
     case Ty::F32:
       return is_rounded ? &rounded<float> : &single;
     case Ty::F64:
-      return is_rounded ? &rounded<double> : &gross;
+      if (!is_rounded) return out.ftz ? &gross : &whole;
+      out.ftz = false;  // .ftz is for .f32 and the gross approximations
+      return &rounded<double>;
     case Ty::F16:
       out.element_bytes = 1;
       return &halves<Half>;

@@ -13,6 +13,10 @@ bool is_half(Ty type) {
   return type == Ty::F16 || type == Ty::F16x2 || type == Ty::BF16 || type == Ty::BF16x2;
 }
 
+bool is_packed(Ty type) {
+  return type == Ty::U16x2 || type == Ty::S16x2 || type == Ty::U8x4 || type == Ty::S8x4;
+}
+
 void operands(Lowering& low, Ty d, Ty a, Ty b, Ty c) {
   low.out.d = low.dest(0, d);
   low.out.a = low.source(1, a);
@@ -54,7 +58,7 @@ Handler add_like(Lowering& low, Op op) {
   const Ty type = low.take_type();
   if (is_float(type)) return float_family(low, op, type);
   operands(low, type, type, type, type);
-  if (type == Ty::U16x2 || type == Ty::S16x2) return packed_handler(low, op, type);
+  if (is_packed(type)) return packed_handler(low, op, type);
   if (low.take("sat")) return saturating_handler(op, type);
   return integer_handler(op, type);
 }
@@ -63,6 +67,7 @@ Handler unary(Lowering& low, Op op) {
   const Ty type = low.take_type();
   if (is_float(type)) return float_family(low, op, type);
   operands(low, type, type, type, type);
+  if (is_packed(type)) return packed_handler(low, op, type);
   return integer_handler(op, type);
 }
 
@@ -70,7 +75,7 @@ Handler extreme(Lowering& low, Op op) {
   const Ty type = low.take_type();
   if (is_float(type)) return float_family(low, op, type);
   operands(low, type, type, type, type);
-  if (type == Ty::U16x2 || type == Ty::S16x2) return packed_handler(low, op, type);
+  if (is_packed(type)) return packed_handler(low, op, type);
   if (low.take("relu")) return type == Ty::S32 ? relu_handler(op) : nullptr;
   return integer_handler(op, type);
 }

@@ -1,71 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// atom and red (PTX ISA, "Parallel Synchronization and Communication Instructions: atom, red").
-// Lanes take effect in lane order. Clusters that use global atomics run in turns on one thread, so
-// a plain read-modify-write is atomic.
-#include <cmath>
+// atom and red (PTX ISA, "Parallel Synchronization and Communication Instructions: atom, red"):
+// every operation and type, scalars and vectors. Lanes take effect in lane order. Clusters that use
+// global atomics run in turns on one thread, so a plain read-modify-write is atomic.
+#include <array>
 #include <cstring>
 
 #include "cluster.h"
-#include "lanes.h"
+#include "numerics/half.h"
 #include "select.h"
+#include "sem/atomic_op.h"
+#include "sem/lane.h"
 
 namespace pyptx::emu {
 namespace {
-
-template <typename T>
-struct Plus {
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(a + b);
-    else {
-      const T sum = a + b;
-      if (!std::isnan(sum)) return sum;
-      return from_raw<T>(static_cast<Raw<T>>(sizeof(T) == 4 ? 0x7FFFFFFFU : 0xFFF8000000000000ULL));
-    }
-  }
-};
-/// atom.add.f32 on global memory flushes subnormal inputs and results; on shared it does not.
-struct PlusFlush : Plus<float> {
-  static float flush(float v) {
-    const u32 bits = std::bit_cast<u32>(v);
-    return (bits & 0x7F800000U) == 0 ? std::bit_cast<float>(bits & 0x80000000U) : v;
-  }
-  float flushed(float a, float b) const { return flush((*this)(flush(a), flush(b))); }
-};
 
 bool is_shared(const AccessRequest& request) {
   return request.space == Space::Shared || request.space == Space::SharedCluster ||
          (request.space == Space::Generic && (request.address & kWindowMask) == kSharedWindow);
 }
 
-template <typename Fn, typename T>
+std::byte* locate(Warp& warp, const Inst& inst, u32 lane, u32 bytes, bool& is_in_shared) {
+  AccessRequest request;
+  request.space = inst.space;
+  request.address = lane_address(warp, inst, lane);
+  request.bytes = request.align = bytes;
+  request.lane = lane;
+  request.is_write = true;
+  request.what = "atomic";
+  request.order = AccessOrder::Strong;
+  is_in_shared = is_shared(request);
+  return resolve(warp, inst, request);
+}
+
+/// kind: AtomicOp, target: the element type, flag: there is a result, flag2: .noftz.
 Step update(Warp& warp, const Inst& inst, u32 mask) {
-  const Fn fn{};
+  const Ty type = static_cast<Ty>(inst.target);
+  const u32 bytes = bytes_of(type);
+  const u32 lane_size = lane_bytes(info(type).bits);
   for (u32 rest = mask; rest != 0; rest &= rest - 1) {
     const u32 lane = Warp::first_lane(rest);
-    AccessRequest request;
-    request.space = inst.space;
-    request.address = lane_address(warp, inst, lane);
-    request.bytes = request.align = sizeof(T);
-    request.lane = lane;
-    request.is_write = true;
-    request.what = "atomic";
-    std::byte* at = resolve(warp, inst, request);
+    bool is_in_shared = false;
+    std::byte* at = locate(warp, inst, lane, bytes, is_in_shared);
     if (at == nullptr) return Step::Fault;
-    T old;
-    std::memcpy(&old, at, sizeof(T));
-    const T value = from_raw<T>(lanes_of<T>(warp, inst.b)[lane]);
-    T next = fn(old, value);
-    if constexpr (std::is_same_v<Fn, PlusFlush>) {
-      // A generic address says only now where it points.
-      if (!is_shared(request)) next = fn.flushed(old, value);
-    }
-    std::memcpy(at, &next, sizeof(T));
-    if (inst.flag) lanes_of<T>(warp, inst.d)[lane] = to_raw<T>(old);
+    u64 old = 0;
+    std::memcpy(&old, at, bytes);
+    AtomicOperands operands;
+    operands.old = old;
+    operands.b = read_lane(warp, inst.b, lane_size, lane);
+    operands.c = read_lane(warp, inst.c, lane_size, lane);
+    // atom.add.f32 flushes subnormals on global memory, not on shared memory.
+    operands.flushes = !inst.flag2 && !is_in_shared;
+    operands.quiets = is_in_shared;  // the sum is an instruction of its own there
+    const u64 next = apply(static_cast<AtomicOp>(inst.kind), type, operands);
+    std::memcpy(at, &next, bytes);
+    if (inst.flag) write_lane(warp, inst.d, lane_size, lane, old);
   }
   ++warp.cta->cluster->progress;
   return Step::Next;
+}
+
+/// exch and cas of 128 bits: registers are two planes of 64-bit lanes.
+Step update128(Warp& warp, const Inst& inst, u32 mask) {
+  using Value = std::array<u64, 2>;
+  const auto read = [&](u32 offset, u32 lane) {
+    return Value{warp.lanes64(offset)[lane], warp.lanes64(offset)[lane + kLanes]};
+  };
+  for (u32 rest = mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = Warp::first_lane(rest);
+    bool is_in_shared = false;
+    std::byte* at = locate(warp, inst, lane, sizeof(Value), is_in_shared);
+    if (at == nullptr) return Step::Fault;
+    Value old{};
+    std::memcpy(old.data(), at, sizeof(Value));
+    const Value b = read(inst.b, lane);
+    Value next = b;
+    if (static_cast<AtomicOp>(inst.kind) == AtomicOp::Cas) {
+      next = old == b ? read(inst.c, lane) : old;
+    }
+    std::memcpy(at, next.data(), sizeof(Value));
+    if (!inst.flag) continue;
+    warp.lanes64(inst.d)[lane] = old[0];
+    warp.lanes64(inst.d)[lane + kLanes] = old[1];
+  }
+  ++warp.cta->cluster->progress;
+  return Step::Next;
+}
+
+/// Vectors: the list holds the sources, then the results where there are any. Each element is an
+/// atomic of its own.
+Step update_vector(Warp& warp, const Inst& inst, u32 mask) {
+  const Ty type = static_cast<Ty>(inst.target);
+  const u32 bytes = bytes_of(type);
+  const u32* list = warp.program->lists.data() + inst.list;
+  const u32 count = inst.flag ? inst.list_count / 2U : inst.list_count;
+  for (u32 rest = mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = Warp::first_lane(rest);
+    bool is_in_shared = false;
+    std::byte* at = locate(warp, inst, lane, bytes * count, is_in_shared);
+    if (at == nullptr) return Step::Fault;
+    for (u32 k = 0; k < count; ++k) {
+      AtomicOperands operands;
+      std::memcpy(&operands.old, at + k * bytes, bytes);
+      operands.b = warp.lanes32(list[k])[lane];
+      operands.flushes = !inst.flag2;
+      const u64 next = apply(static_cast<AtomicOp>(inst.kind), type, operands);
+      std::memcpy(at + k * bytes, &next, bytes);
+      if (inst.flag) warp.lanes32(list[count + k])[lane] = static_cast<u32>(operands.old);
+    }
+  }
+  ++warp.cta->cluster->progress;
+  return Step::Next;
+}
+
+Handler vector(Lowering& low, Ty type, std::size_t first) {
+  std::vector<u32> list;
+  for (const ir::Operand& part : low.children(low.operand(first + 1))) {
+    list.push_back(low.source(part, type));
+  }
+  if (low.out.flag) {
+    for (const ir::Operand& part : low.children(low.operand(0))) {
+      list.push_back(low.dest(part, type));
+    }
+  }
+  low.set_list(list);
+  return &update_vector;
 }
 
 Handler choose(Lowering& low, bool has_result) {
@@ -75,26 +134,19 @@ Handler choose(Lowering& low, bool has_result) {
   const Space space = take_space(low);
   if (space != Space::Shared && space != Space::SharedCluster) low.program().is_ordered = true;
   const Ty type = low.take_type();
-  if (!low.take("add")) return low.refuse("only .add can run");
+  const std::optional<AtomicOp> op = take_atomic_op(low);
+  if (!op) return nullptr;
+  out.kind = static_cast<u8>(*op);
+  out.target = static_cast<u32>(type);
   out.flag = has_result && low.operand(0).kind != ir::OperandKind::Sink;
+  out.flag2 = low.take("noftz");
   const std::size_t first = has_result ? 1 : 0;
-  if (out.flag) out.d = low.dest(0, type);
   set_address(low, low.address(low.operand(first)), space);
+  if (!low.take_any({"v2", "v4", "v8"}).empty()) return vector(low, type, first);
+  if (out.flag) out.d = low.dest(0, type);
   out.b = low.source(first + 1, type);
-  switch (type) {
-    case Ty::U32:
-    case Ty::S32:
-      return &update<Plus<u32>, u32>;
-    case Ty::U64:
-    case Ty::S64:
-      return &update<Plus<u64>, u64>;
-    case Ty::F32:
-      return &update<PlusFlush, float>;
-    case Ty::F64:
-      return &update<Plus<double>, double>;
-    default:
-      return nullptr;
-  }
+  out.c = *op == AtomicOp::Cas ? low.source(first + 2, type) : out.b;
+  return type == Ty::B128 ? &update128 : &update;
 }
 
 }  // namespace

@@ -27,6 +27,26 @@ T flush(T value, bool ftz) {
   return ftz && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(T(0), value) : value;
 }
 
+/// What a NaN result is: canonical for f32, for f64 the first operand that is one, made quiet.
+template <typename T>
+T nan_result(Op op, T a, T b, T c) {
+  if constexpr (sizeof(T) == 8) {
+    const T order[] = {op == Op::Div ? a : b, op == Op::Div ? b : op == Op::Fma ? c : a, a};
+    for (const T from : order) {
+      if (std::isnan(from)) {
+        return std::bit_cast<double>(std::bit_cast<u64>(from) | 0x0008000000000000ULL);
+      }
+    }
+  }
+  return canonical_nan<T>();
+}
+
+/// .ftz of products and quotients looks at the exact result, not at the rounded one.
+bool is_tiny(Op op, double a, double b) {
+  if (op != Op::Mul && op != Op::Div) return false;
+  return std::fabs(op == Op::Mul ? a * b : a / b) < 0x1p-126;
+}
+
 template <typename T>
 T compute(Op op, T x, T y, T z) {
   const volatile T a = x;
@@ -72,9 +92,13 @@ Step arithmetic(Warp& warp, const Inst& inst, u32 mask) {
     const auto in = [&](u32 offset) {
       return flush(from_raw<T>(lanes_of<T>(warp, offset)[i]), inst.ftz);
     };
-    T r = compute<T>(static_cast<Op>(inst.kind), in(inst.a), in(inst.b), in(inst.c));
-    r = flush(r, inst.ftz);
-    if (std::isnan(r)) r = canonical_nan<T>();
+    const Op op = static_cast<Op>(inst.kind);
+    const T a = in(inst.a);
+    const T b = in(inst.b);
+    const T c = in(inst.c);
+    T r = compute<T>(op, a, b, c);
+    r = inst.ftz && is_tiny(op, a, b) ? std::copysign(T(0), r) : flush(r, inst.ftz);
+    if (std::isnan(r)) r = nan_result(op, a, b, c);
     if (inst.sat) r = r > T(0) ? (r < T(1) ? r : T(1)) : T(0);
     lanes_of<T>(warp, inst.d)[i] = to_raw<T>(r);
   });

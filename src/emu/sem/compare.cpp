@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // setp and selp (PTX ISA, "Comparison and Selection Instructions").
+#include "sem/compare.h"
+
 #include <cmath>
 #include <cstring>
 
@@ -10,45 +12,6 @@
 
 namespace pyptx::emu {
 namespace {
-
-enum class Cmp : u8 { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
-enum class Combine : u8 { None, And, Or, Xor };
-
-/// Every comparison with a NaN is false but !=, so `a <= b || a > b` says that neither is one.
-template <Cmp kCmp, typename T>
-bool holds(T a, T b) {
-  switch (kCmp) {
-    case Cmp::Eq:
-      return a == b;
-    case Cmp::Ne:
-      return a < b || a > b;
-    case Cmp::Lt:
-      return a < b;
-    case Cmp::Le:
-      return a <= b;
-    case Cmp::Gt:
-      return a > b;
-    case Cmp::Ge:
-      return a >= b;
-    case Cmp::Equ:
-      return !(a < b || a > b);
-    case Cmp::Neu:
-      return a != b;
-    case Cmp::Ltu:
-      return !(a >= b);
-    case Cmp::Leu:
-      return !(a > b);
-    case Cmp::Gtu:
-      return !(a <= b);
-    case Cmp::Geu:
-      return !(a < b);
-    case Cmp::Num:
-      return a <= b || a > b;
-    case Cmp::Nan:
-      return !(a <= b || a > b);
-  }
-  return false;
-}
 
 /// 32 bytes of 0 or 1 as a word of bits.
 u32 pack(const u8 (&flags)[kLanes]) {
@@ -64,18 +27,7 @@ u32 pack(const u8 (&flags)[kLanes]) {
 /// Writes p (and q, its complement) from `value`, after BoolOp with c.
 Step write(Warp& warp, const Inst& inst, u32 mask, u32 value) {
   const u32 c = inst.kind2 != 0 ? warp.predicate(inst.c) ^ inst.flip : 0;
-  const auto combine = [&](u32 v) {
-    switch (static_cast<Combine>(inst.kind2)) {
-      case Combine::And:
-        return v & c;
-      case Combine::Or:
-        return v | c;
-      case Combine::Xor:
-        return v ^ c;
-      default:
-        return v;
-    }
-  };
+  const auto combine = [&](u32 v) { return combined(static_cast<Combine>(inst.kind2), v, c); };
   u32& p = warp.predicate(inst.d);
   const u32 old_q = inst.flag ? warp.predicate(inst.e) : 0;
   p = (p & ~mask) | (combine(value) & mask);
@@ -88,7 +40,7 @@ Step compare(Warp& warp, const Inst& inst, u32 mask) {
   const Raw<T>* a = lanes_of<T>(warp, inst.a);
   const Raw<T>* b = lanes_of<T>(warp, inst.b);
   u8 flags[kLanes];
-  PYPTX_EACH_LANE flags[i] = holds<kCmp>(from_raw<T>(a[i]), from_raw<T>(b[i])) ? 1 : 0;
+  PYPTX_EACH_LANE flags[i] = holds(kCmp, from_raw<T>(a[i]), from_raw<T>(b[i])) ? 1 : 0;
   return write(warp, inst, mask, pack(flags));
 }
 
@@ -135,40 +87,6 @@ Handler by_operator(Cmp cmp) {
   return nullptr;
 }
 
-bool holds_at_run_time(Cmp cmp, double a, double b) {
-  switch (cmp) {
-    case Cmp::Eq:
-      return holds<Cmp::Eq>(a, b);
-    case Cmp::Ne:
-      return holds<Cmp::Ne>(a, b);
-    case Cmp::Lt:
-      return holds<Cmp::Lt>(a, b);
-    case Cmp::Le:
-      return holds<Cmp::Le>(a, b);
-    case Cmp::Gt:
-      return holds<Cmp::Gt>(a, b);
-    case Cmp::Ge:
-      return holds<Cmp::Ge>(a, b);
-    case Cmp::Equ:
-      return holds<Cmp::Equ>(a, b);
-    case Cmp::Neu:
-      return holds<Cmp::Neu>(a, b);
-    case Cmp::Ltu:
-      return holds<Cmp::Ltu>(a, b);
-    case Cmp::Leu:
-      return holds<Cmp::Leu>(a, b);
-    case Cmp::Gtu:
-      return holds<Cmp::Gtu>(a, b);
-    case Cmp::Geu:
-      return holds<Cmp::Geu>(a, b);
-    case Cmp::Num:
-      return holds<Cmp::Num>(a, b);
-    case Cmp::Nan:
-      return holds<Cmp::Nan>(a, b);
-  }
-  return false;
-}
-
 /// f16, bf16, and f32 with .ftz: element_bytes is the width, register_bytes 1 for bf16.
 u32 compare_half(Warp& warp, const Inst& inst, u32 shift) {
   u32 value = 0;
@@ -183,7 +101,7 @@ u32 compare_half(Warp& warp, const Inst& inst, u32 shift) {
       if (inst.register_bytes == 1) return BFloat{bits}.value();
       return inst.ftz ? flush(Half{bits}).value() : Half{bits}.value();
     };
-    if (holds_at_run_time(static_cast<Cmp>(inst.kind), in(inst.a), in(inst.b))) value |= 1U << i;
+    if (holds(static_cast<Cmp>(inst.kind), in(inst.a), in(inst.b))) value |= 1U << i;
   }
   return value;
 }
@@ -201,19 +119,6 @@ Step compare_pairs(Warp& warp, const Inst& inst, u32 mask) {
   write(warp, one, mask, low);
   one.d = inst.e;
   return inst.flag ? write(warp, one, mask, high) : Step::Next;
-}
-
-std::optional<Cmp> take_compare(Lowering& low, bool is_unsigned) {
-  constexpr std::string_view kNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
-                                         "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
-    if (low.take(kNames[i])) return static_cast<Cmp>(i);
-  }
-  if (!is_unsigned) return std::nullopt;
-  if (low.take("lo")) return Cmp::Lt;
-  if (low.take("ls")) return Cmp::Le;
-  if (low.take("hi")) return Cmp::Gt;
-  return low.take("hs") ? std::optional(Cmp::Ge) : std::nullopt;
 }
 
 Handler by_type(Lowering& low, Ty type, Cmp cmp) {
@@ -273,15 +178,30 @@ Step choose(Warp& warp, const Inst& inst, u32 mask) {
 
 }  // namespace
 
+std::optional<Cmp> take_compare(Lowering& low, bool is_unsigned) {
+  constexpr std::string_view kNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                                         "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (low.take(kNames[i])) return static_cast<Cmp>(i);
+  }
+  if (!is_unsigned) return std::nullopt;
+  if (low.take("lo")) return Cmp::Lt;
+  if (low.take("ls")) return Cmp::Le;
+  if (low.take("hi")) return Cmp::Gt;
+  return low.take("hs") ? std::optional(Cmp::Ge) : std::nullopt;
+}
+
+Combine take_combine(Lowering& low) {
+  const std::string_view combine = low.take_any({"and", "or", "xor"});
+  if (combine.empty()) return Combine::None;
+  return combine == "and" ? Combine::And : combine == "or" ? Combine::Or : Combine::Xor;
+}
+
 Handler select_setp(Lowering& low) {
   Inst& out = low.out;
   const Ty type = low.take_type();
   const std::optional<Cmp> cmp = take_compare(low, info(type).kind == 'u');
-  const std::string_view combine = low.take_any({"and", "or", "xor"});
-  out.kind2 = static_cast<u8>(combine == "and"   ? Combine::And
-                              : combine == "or"  ? Combine::Or
-                              : combine == "xor" ? Combine::Xor
-                                                 : Combine::None);
+  out.kind2 = static_cast<u8>(take_combine(low));
   const ir::Operand& p = low.operand(0);
   if (p.kind == ir::OperandKind::Pipe) {
     const auto parts = low.children(p);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bra, ret, exit, trap, nanosleep, setmaxnreg, griddepcontrol, fences and prefetches (PTX ISA,
+// bra, ret, exit, trap, nanosleep, setmaxnreg, griddepcontrol, pmevent and fences (PTX ISA,
 // "Control Flow Instructions", "Miscellaneous Instructions", "membar, fence"). Memory operations
 // take effect in the order of execution, so a fence has nothing left to order here.
 #include "sem/control.h"
 
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "select.h"
 
 namespace pyptx::emu {
@@ -15,6 +16,11 @@ namespace {
 Step jump(Warp& warp, const Inst& inst, u32 mask) { return warp.branch(mask, inst.target); }
 Step leave(Warp& warp, const Inst&, u32 mask) { return warp.exit_lanes(mask); }
 Step nothing(Warp&, const Inst&, u32) { return Step::Next; }
+/// Behind it, the asynchronous proxy sees what the thread knows.
+Step fence_proxy(Warp& warp, const Inst&, u32 mask) {
+  if (RaceDetector* races = warp.cta->cluster->races.get()) races->fence_proxy(warp, mask);
+  return Step::Next;
+}
 Step pause(Warp&, const Inst&, u32) { return Step::Yield; }
 
 Step trap(Warp& warp, const Inst& inst, u32 mask) {
@@ -65,6 +71,9 @@ Handler select_griddepcontrol(Lowering& low) {
 }
 
 Handler select_fence(Lowering& low) {
+  // Between the generic and the asynchronous proxy, unless it is about global memory only.
+  const bool is_async = low.has("async") || low.has("async::generic");
+  const bool is_proxy = low.is_word("proxy") && is_async && !low.has("global");
   low.ignore({"acq_rel", "sc", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl",
               "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   low.ignore({"proxy", "async", "alias", "proxy::alias", "mbarrier_init", "op_restrict",
@@ -72,12 +81,12 @@ Handler select_fence(Lowering& low) {
               "shared", "async.global", "async.shared::cta", "async.shared::cluster"});
   low.ignore_prefix("proxy");
   low.ignore_prefix("sync_restrict");
-  return &nothing;
+  return is_proxy ? &fence_proxy : &nothing;
 }
 
-Handler select_prefetch(Lowering& low) {
-  low.ignore({"tensormap", "param", "const", "global", "local", "L1", "L2"});
-  low.ignore_prefix("L2::");
+/// A performance counter that nobody reads.
+Handler select_pmevent(Lowering& low) {
+  low.take("mask");
   return &nothing;
 }
 

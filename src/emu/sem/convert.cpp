@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanes.h"
 #include "numerics/half.h"
 #include "select.h"
+#include "sem/lane.h"
 
 namespace pyptx::emu {
 namespace {
@@ -65,13 +65,6 @@ double integral(double value, u32 mode) {
   }
 }
 
-u64 low_bits(u64 value, u32 bits) { return bits >= 64 ? value : value & ((1ULL << bits) - 1); }
-
-i64 sign_extended(u64 value, u32 bits) {
-  return bits >= 64 ? static_cast<i64>(value)
-                    : static_cast<i64>(value << (64 - bits)) >> (64 - bits);
-}
-
 u64 integer_to_integer(u64 raw, const Spec& spec, bool sat) {
   const u32 from_bits = info(spec.from).bits;
   const u32 to_bits = info(spec.to).bits;
@@ -113,13 +106,13 @@ u64 finish_float(u64 bits, const Format& format, const Inst& inst) {
       format.has_infinity ? magnitude > format.infinity() : magnitude == format.sign() - 1;
   const bool is_negative = (bits & format.sign()) != 0;
   if (inst.flag && !is_nan && is_negative) return 0;  // .relu
+  const bool is_subnormal = (bits & format.infinity()) == 0;
+  if (inst.ftz && format.exponent_bits == 8 && is_subnormal) bits &= format.sign();
   if (inst.sat) {
     if (is_nan || is_negative) return 0;
     const u64 one = narrow(1.0, format, Round::Nearest);
     return std::min(bits, one);
   }
-  const bool is_subnormal = (bits & format.infinity()) == 0;
-  if (inst.ftz && format.exponent_bits == 8 && is_subnormal) return bits & format.sign();
   return bits;
 }
 
@@ -129,7 +122,7 @@ u64 float_to_float(double value, Ty to, const Inst& inst) {
   if (to == Ty::TF32) {  // f32 with 10 fraction bits; the 13 below are zero
     constexpr Format kTF32{8, 10, true, 0x3FFFFU};
     const u64 bits = narrow(whole, kTF32, inst.round, inst.flag2);
-    return std::isnan(whole) ? kF32.nan : finish_float(bits << 13, kF32, inst);
+    return finish_float(bits << 13, kF32, inst);
   }
   return finish_float(narrow(whole, format, inst.round, inst.flag2), format, inst);
 }
@@ -148,8 +141,30 @@ u64 integer_to_float(u64 raw, const Spec& spec, const Inst& inst) {
   return finish_float(round_to(number, false, format, inst.round), format, inst);
 }
 
+/// What a conversion does to a NaN of `from`: canonical, but where f64 takes part its sign and the
+/// high bits of its payload stay, and a conversion of nothing changes nothing.
+u64 converted_nan(u64 raw, const Spec& spec, const Inst& inst, u64 canonical) {
+  const bool is_widening = spec.to == Ty::F32 && spec.from == Ty::BF16 && !inst.ftz;
+  const bool is_plain = spec.to == Ty::F32 || spec.to == Ty::F64;
+  const bool is_same = is_plain && spec.to == spec.from && inst.e == 0 && !inst.ftz;
+  if (inst.sat || inst.flag) return canonical;
+  if (spec.to == Ty::TF32) return inst.round == Round::NearestAway ? raw & ~0x1FFFULL : canonical;
+  if (is_same) return raw;
+  if (is_widening) return raw << 16;
+  if (spec.to != Ty::F64 && spec.from != Ty::F64) return canonical;
+  if (inst.ftz && spec.from == Ty::F32) raw = kF32.nan;
+  const Format& from = format_of(spec.from);
+  const Format& to = format_of(spec.to);
+  const u64 fraction = raw & ((1ULL << from.fraction_bits) - 1);
+  const int shift = to.fraction_bits - from.fraction_bits;
+  const u64 payload = shift >= 0 ? fraction << shift : fraction >> -shift;
+  const u64 sign = (raw & from.sign()) != 0 ? to.sign() : 0;
+  return sign | to.infinity() | 1ULL << (to.fraction_bits - 1) | payload;
+}
+
+/// .ftz flushes an f32 input, but not on its way to f16.
 double flushed(double value, const Spec& spec, bool ftz) {
-  const bool is_single = spec.from == Ty::F32;
+  const bool is_single = spec.from == Ty::F32 && spec.to != Ty::F16;
   return ftz && is_single && std::fabs(value) < 0x1p-126 ? std::copysign(0.0, value) : value;
 }
 
@@ -159,12 +174,9 @@ u64 convert(u64 raw, const Spec& spec, const Inst& inst) {
                              : integer_to_integer(raw, spec, inst.sat);
   }
   const double value = flushed(to_double(raw, spec.from), spec, inst.ftz);
-  return is_float(spec.to) ? float_to_float(value, spec.to, inst)
-                           : float_to_integer(value, spec, inst.e);
-}
-
-u64 read_lane(Warp& warp, u32 offset, u32 bytes, u32 lane) {
-  return bytes == 8 ? warp.lanes64(offset)[lane] : warp.lanes32(offset)[lane];
+  if (!is_float(spec.to)) return float_to_integer(value, spec, inst.e);
+  const u64 result = float_to_float(value, spec.to, inst);
+  return std::isnan(value) ? converted_nan(raw, spec, inst, result) : result;
 }
 
 /// Extends the result to the destination register.
@@ -234,10 +246,7 @@ struct ToBFloat {
   }
 };
 struct FromBFloat {
-  float operator()(u32 a) const {
-    const float f = std::bit_cast<float>(a << 16);
-    return f == f ? f : std::bit_cast<float>(0x7FFFFFFFU);
-  }
+  u32 operator()(u32 a) const { return a << 16; }
 };
 Step bfloat_pair(Warp& warp, const Inst& inst, u32 mask) {
   u32* d = warp.lanes32(inst.d);
@@ -269,7 +278,7 @@ Handler common(const Inst& out, Ty to, Ty from) {
   if (to == Ty::F32 && from == Ty::S32) return &map1<SignedToFloat, float, i32>;
   if (to == Ty::F32 && from == Ty::U32) return &map1<UnsignedToFloat, float, u32>;
   if (to == Ty::BF16 && from == Ty::F32) return &map1<ToBFloat, u32, float>;
-  if (to == Ty::F32 && from == Ty::BF16) return &map1<FromBFloat, float, u32>;
+  if (to == Ty::F32 && from == Ty::BF16) return &map1<FromBFloat, u32, u32>;
   return nullptr;
 }
 

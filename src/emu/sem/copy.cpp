@@ -4,6 +4,7 @@
 // Addresses are checked when the copy is issued; the bytes move when it completes.
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "select.h"
 
 namespace pyptx::emu {
@@ -53,9 +54,15 @@ Step copy(Warp& warp, const Inst& inst, u32 mask) {
                           inst.element_bytes,
                           lane,
                           true,
-                          "async copy"};
+                          "async copy",
+                          AccessOrder::Elsewhere};
     to[lane] = resolve(warp, inst, request);
     if (to[lane] == nullptr) return Step::Fault;
+    const u32 offset = static_cast<u32>(to[lane] - warp.cta->shared.data());
+    RaceDetector* races = warp.cta->cluster->races.get();
+    if (races != nullptr && !races->copy(warp, inst, lane, offset, inst.element_bytes)) {
+      return Step::Fault;
+    }
     request.space = Space::Global;
     request.address = (inst.e == 4 ? warp.lanes32(inst.b)[lane] : warp.lanes64(inst.b)[lane]) +
                       static_cast<u64>(static_cast<i64>(static_cast<i32>(inst.target)));
@@ -82,6 +89,7 @@ Step copy(Warp& warp, const Inst& inst, u32 mask) {
 
 Step commit(Warp& warp, const Inst&, u32 mask) {
   queue_of(warp).commit(mask);
+  if (RaceDetector* races = warp.cta->cluster->races.get()) races->commit_copies(warp, mask);
   return Step::Next;
 }
 
@@ -97,6 +105,8 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
     if (!queue.complete_lane(*warp.cta->cluster, lane, end, problem)) {
       return broken(warp, inst, problem);
     }
+    RaceDetector* races = warp.cta->cluster->races.get();
+    if (races != nullptr) races->wait_copies(warp, lane, end, inst.flag);
   }
   return Step::Next;
 }
@@ -131,6 +141,8 @@ Step arrive_after(Warp& warp, const Inst& inst, u32 mask) {
   CopyQueue::Op& op = queue.push();
   op.is_arrive = true;
   op.pending = mask;
+  op.warp = &warp;
+  if (RaceDetector* races = warp.cta->cluster->races.get()) op.era = races->close_era(warp);
   each_active(mask, [&](u32 lane) {
     op.barrier[lane] = where[lane];
     op.group[lane] = queue.group(lane);

@@ -33,8 +33,15 @@ S extreme(const Inst& inst, S a, S b) {
   return r;
 }
 
+/// Below the normal numbers: .ftz of a product looks at it before it is rounded.
+template <typename S>
+bool is_tiny(double exact) {
+  return std::fabs(exact) < std::ldexp(1.0, 1 - S::format().bias());
+}
+
 template <typename S>
 S apply(const Inst& inst, S a, S b, S c) {
+  const u16 nan = static_cast<u16>(S::format().nan);
   if (inst.ftz) {
     a = flush(a);
     b = flush(b);
@@ -53,15 +60,16 @@ S apply(const Inst& inst, S a, S b, S c) {
       break;
     case Op::Mul:
       r = mul_short(a, b);
+      if (inst.ftz && is_tiny<S>(a.value() * b.value())) r.bits &= sign;
       break;
     case Op::Fma:
       r = fma_short(a, b, c);
       break;
     case Op::Neg:
-      r.bits ^= sign;
+      r.bits = a.is_nan() ? nan : static_cast<u16>(a.bits ^ sign);
       break;
     case Op::Abs:
-      r.bits &= static_cast<u16>(~sign);
+      r.bits = a.is_nan() ? nan : static_cast<u16>(a.bits & ~sign);
       break;
     default:
       r = extreme(inst, a, b);

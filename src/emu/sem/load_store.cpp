@@ -7,6 +7,7 @@
 
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "select.h"
 
 namespace pyptx::emu {
@@ -38,19 +39,22 @@ bool locate_shared(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_wr
   if (bad != 0) return false;
   std::byte* shared = cta.shared.data() + kSharedReserved;
   for (u32 i = 0; i < kLanes; ++i) at[i] = shared + offsets[i];
-  if (!is_write || cta.mbarriers.empty()) return true;
-  each_active(mask, [&](u32 i) {
-    if (cta.mbarriers.overlap(kSharedReserved + offsets[i], bytes) != nullptr) bad = 1;
-  });
-  return bad == 0;
+  if (is_write && !cta.mbarriers.empty()) {
+    each_active(mask, [&](u32 i) {
+      if (cta.mbarriers.overlap(kSharedReserved + offsets[i], bytes) != nullptr) bad = 1;
+    });
+  }
+  if (bad != 0 || cta.cluster->races == nullptr) return bad == 0;
+  for (u32& offset : offsets) offset += kSharedReserved;
+  return cta.cluster->races->lanes(warp, inst, mask, offsets, bytes, is_write);
 }
 
 /// Host addresses of the active lanes; false with the fault recorded.
 bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&at)[kLanes]) {
   const u32 bytes = inst.element_bytes * (inst.list_count == 0 ? 1U : inst.list_count);
-  if (inst.space == Space::Shared && inst.kind2 == 4 &&
-      locate_shared(warp, inst, mask, bytes, is_write, at)) {
-    return true;
+  if (inst.space == Space::Shared && inst.kind2 == 4 && !inst.flag) {
+    if (locate_shared(warp, inst, mask, bytes, is_write, at)) return true;
+    if (warp.fault) return false;
   }
   bool ok = true;
   each_active(mask, [&](u32 i) {
@@ -67,6 +71,7 @@ bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&
     request.lane = i;
     request.is_write = is_write;
     request.what = is_write ? "store" : "load";
+    if (inst.flag) request.order = AccessOrder::Strong;
     at[i] = resolve(warp, inst, request);
     ok = at[i] != nullptr;
   });
@@ -85,7 +90,7 @@ bool is_row(const A* a, u32 bytes) {
 /// Where a whole warp's row of adjacent elements lies in host memory; null when the lanes are not
 /// one, or anything about it is wrong: lane by lane then.
 std::byte* locate_row(Warp& warp, const Inst& inst, u32 mask, bool is_write) {
-  if (mask != kAllLanes) return nullptr;
+  if (mask != kAllLanes || inst.flag) return nullptr;
   const u32 element = inst.element_bytes;
   const u64 bytes = u64{element} * kLanes;
   Cta& cta = *warp.cta;
@@ -99,6 +104,7 @@ std::byte* locate_row(Warp& warp, const Inst& inst, u32 mask, bool is_write) {
     if (is_write && cta.mbarriers.overlap(static_cast<u32>(offset), bytes) != nullptr) {
       return nullptr;
     }
+    if (cta.cluster->races != nullptr) return nullptr;
     return cta.shared.data() + offset;
   }
   if (inst.space == Space::Global && inst.kind2 == 8) {
@@ -253,6 +259,7 @@ Handler access(Lowering& low, bool is_load) {
   const Space space = take_space(low);
   const bool is_strong =
       !low.take_any({"volatile", "relaxed", "acquire", "release"}).empty() || low.has("mmio");
+  out.flag = is_strong;
   if (is_strong && (space == Space::Global || space == Space::Generic) && !low.has("cta") &&
       !low.has("cluster")) {
     low.program().is_ordered = true;

@@ -10,8 +10,29 @@
 #include "lanes.h"
 #include "pyptx/layout/fragment.h"
 #include "select.h"
+#include "sem/matrix.h"
 
 namespace pyptx::emu {
+
+bool matrix_rows(Warp& warp, const Inst& inst, u32 count, bool is_write, std::byte* (&at)[kLanes]) {
+  for (u32 lane = 0; lane < count; ++lane) {
+    AccessRequest request{inst.space,
+                          lane_address(warp, inst, lane),
+                          16,
+                          16,
+                          lane,
+                          is_write,
+                          is_write ? "stmatrix" : "ldmatrix",
+                          AccessOrder::Collective};
+    if (request.space == Space::Generic && (request.address & kWindowMask) != kSharedWindow) {
+      request.space = Space::Shared;  // refused there: only shared memory holds matrices
+    }
+    at[lane] = resolve(warp, inst, request);
+    if (at[lane] == nullptr) return false;
+  }
+  return true;
+}
+
 namespace {
 
 /// Where half `e` of register `m` of a lane lies: in the row whose address `lane` gives.
@@ -42,24 +63,11 @@ const Halves& halves_of(const Inst& inst) {
   return inst.flag ? transposed : plain;
 }
 
-bool rows(Warp& warp, const Inst& inst, bool is_write, std::byte* (&at)[kLanes]) {
-  for (u32 lane = 0; lane < inst.list_count * 8U; ++lane) {
-    AccessRequest request{inst.space, lane_address(warp, inst, lane),    16, 16, lane,
-                          is_write,   is_write ? "stmatrix" : "ldmatrix"};
-    if (request.space == Space::Generic && (request.address & kWindowMask) != kSharedWindow) {
-      request.space = Space::Shared;  // refused there: only shared memory holds matrices
-    }
-    at[lane] = resolve(warp, inst, request);
-    if (at[lane] == nullptr) return false;
-  }
-  return true;
-}
-
 Step load(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = warp.converge(inst, warp.live, mask);
   if (step != Step::Next) return step;
   std::byte* at[kLanes];
-  if (!rows(warp, inst, false, at)) return Step::Fault;
+  if (!matrix_rows(warp, inst, inst.list_count * 8U, false, at)) return Step::Fault;
   const u32* list = warp.program->lists.data() + inst.list;
   const Halves& halves = halves_of(inst);
   u32 result[4][kLanes];
@@ -83,7 +91,7 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = warp.converge(inst, warp.live, mask);
   if (step != Step::Next) return step;
   std::byte* at[kLanes];
-  if (!rows(warp, inst, true, at)) return Step::Fault;
+  if (!matrix_rows(warp, inst, inst.list_count * 8U, true, at)) return Step::Fault;
   const u32* list = warp.program->lists.data() + inst.list;
   const Halves& halves = halves_of(inst);
   for (u32 m = 0; m < inst.list_count; ++m) {
@@ -101,11 +109,19 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
 
 Handler choose(Lowering& low, bool is_load) {
   low.ignore({"sync", "aligned"});
-  if (!low.take("m8n8")) return low.refuse("only .m8n8 can run");
   const std::string_view num = low.take_any({"x1", "x2", "x4"});
-  low.out.flag = low.take("trans");
   const Space space = take_space(low);
-  if (low.take_type() != Ty::B16) return low.refuse("only .b16 can run");
+  Handler handler = nullptr;
+  u32 registers = 1;  // of each matrix
+  if (low.take("m8n8")) {
+    low.out.flag = low.take("trans");
+    if (!low.take("b16")) return nullptr;
+    handler = is_load ? &load : &store;
+  } else {
+    registers = low.has("m16n16") ? 2 : 1;
+    handler = byte_matrix_handler(low, is_load);
+    if (handler == nullptr) return nullptr;
+  }
   const ir::Operand& r = low.operand(is_load ? 0 : 1);
   std::vector<u32> list;
   const auto add = [&](const ir::Operand& one) {
@@ -116,10 +132,12 @@ Handler choose(Lowering& low, bool is_load) {
   } else {
     add(r);
   }
-  if (num.empty() || list.size() != static_cast<std::size_t>(num[1] - '0')) return nullptr;
+  if (num.empty() || list.size() != registers * static_cast<std::size_t>(num[1] - '0')) {
+    return nullptr;
+  }
   low.set_list(list);
   set_address(low, low.address(low.operand(is_load ? 1 : 0)), space);
-  return is_load ? &load : &store;
+  return handler;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // mbarrier"). The state machine is mbarrier.h; here are operands, scopes and waits.
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "select.h"
 
 namespace pyptx::emu {
@@ -59,6 +60,11 @@ Mbarrier* find(Warp& warp, const Inst& inst, u32 lane, Target& target) {
   if (!locate(warp, inst, lane, target)) return nullptr;
   Mbarrier* barrier = target.cta->mbarriers.find(target.offset);
   if (barrier == nullptr) refuse(warp, inst, lane, target, "it is not initialised");
+  RaceDetector* races = warp.cta->cluster->races.get();
+  if (barrier != nullptr && races != nullptr &&
+      !races->use_barrier(warp, inst, lane, *target.cta, target.offset)) {
+    return nullptr;
+  }
   return barrier;
 }
 
@@ -75,7 +81,11 @@ Step init(Warp& warp, const Inst& inst, u32 mask) {
     Target target;
     if (!locate(warp, inst, lane, target)) return Step::Fault;
     const auto problem = target.cta->mbarriers.init(target.offset, warp.lanes32(inst.b)[lane]);
-    return problem ? refuse(warp, inst, lane, target, *problem) : Step::Next;
+    if (problem) return refuse(warp, inst, lane, target, *problem);
+    if (RaceDetector* races = warp.cta->cluster->races.get()) {
+      races->initialised(warp, inst, lane, *target.cta, target.offset);
+    }
+    return Step::Next;
   });
 }
 
@@ -88,23 +98,34 @@ Step invalidate(Warp& warp, const Inst& inst, u32 mask) {
   });
 }
 
+constexpr u64 kStateCount = (1U << 24) - 1;
+
 /// The opaque state that an arrival returns: the phase it belongs to, and what was pending.
 u64 state_of(const Mbarrier& barrier) {
-  return barrier.phase << 24 | static_cast<u64>(barrier.pending);
+  return barrier.phase << 24 | (static_cast<u64>(barrier.pending) & kStateCount);
 }
 
 /// kind: 0 plain, 1 expect_tx, 2 noComplete; flag: a count is given; flag2: state is written.
 Step arrive(Warp& warp, const Inst& inst, u32 mask) {
+  RaceDetector* races = warp.cta->cluster->races.get();
+  Target released;
   return for_lanes(mask, [&](u32 lane) {
     Target target;
     Mbarrier* barrier = find(warp, inst, lane, target);
     if (barrier == nullptr) return Step::Fault;
+    if (races != nullptr && !inst.ftz &&
+        (released.cta != target.cta || released.offset != target.offset)) {
+      // Lanes of one instruction arrive at one barrier in nearly every program: once for all.
+      races->arrive(warp, mask, *target.cta, target.offset);
+      released = target;
+    }
     const u64 state = state_of(*barrier);
     u32 count = inst.flag && inst.kind != 1 ? warp.lanes32(inst.b)[lane] : 1;
     std::optional<std::string> problem;
     if (inst.kind == 1) {
       // The expectation and the arrival are one step: the phase cannot complete in between,
       // because this arrival is still pending.
+      barrier->last_tx = &inst;
       problem = MbarrierTable::expect(*barrier, warp.lanes32(inst.b)[lane]);
       count = 1;
     }
@@ -113,20 +134,27 @@ Step arrive(Warp& warp, const Inst& inst, u32 mask) {
     }
     if (!problem) problem = MbarrierTable::arrive(*barrier, count, inst.sat);
     if (problem) return refuse(warp, inst, lane, target, *problem);
+    if (races != nullptr) races->follow(*target.cta, *barrier);
     if (inst.flag2) warp.lanes64(inst.d)[lane] = state;
     ++warp.cta->cluster->progress;
     return Step::Next;
   });
 }
 
+/// flag: complete_tx.
 Step expect_tx(Warp& warp, const Inst& inst, u32 mask) {
   return for_lanes(mask, [&](u32 lane) {
     Target target;
     Mbarrier* barrier = find(warp, inst, lane, target);
     if (barrier == nullptr) return Step::Fault;
-    const auto problem = MbarrierTable::expect(*barrier, warp.lanes32(inst.b)[lane]);
+    barrier->last_tx = &inst;
+    const i64 bytes = warp.lanes32(inst.b)[lane];
+    const auto problem = inst.flag ? MbarrierTable::complete(*barrier, bytes)
+                                   : MbarrierTable::expect(*barrier, bytes);
     ++warp.cta->cluster->progress;
-    return problem ? refuse(warp, inst, lane, target, *problem) : Step::Next;
+    if (problem) return refuse(warp, inst, lane, target, *problem);
+    if (RaceDetector* races = warp.cta->cluster->races.get()) races->follow(*target.cta, *barrier);
+    return Step::Next;
   });
 }
 
@@ -146,7 +174,25 @@ Step not_yet(Warp& warp, const Inst& inst, const Wait& wait) {
   return ++warp.fruitless_polls >= kPollPatience ? warp.block(wait) : Step::Yield;
 }
 
-/// kind: 0 by state, 1 by parity; sat: try_wait; d: predicate.
+/// Those whose wait is over know what the phase's arrivals and transactions brought.
+void learn(Warp& warp, const Inst& inst, u32 done) {
+  RaceDetector* races = warp.cta->cluster->races.get();
+  if (races == nullptr) return;
+  while (done != 0) {
+    Target target;
+    const u32 first = Warp::first_lane(done);
+    const Mbarrier* barrier = find(warp, inst, first, target);
+    u32 same = 0;
+    each_active(done, [&](u32 lane) {
+      const bool is_same = lane_address(warp, inst, lane) == lane_address(warp, inst, first);
+      same |= (is_same ? 1U : 0U) << lane;
+    });
+    races->waited(warp, same, *target.cta, *barrier);
+    done &= ~same;
+  }
+}
+
+/// kind: 0 by state, 1 by parity; sat: try_wait; d: predicate; ftz: relaxed, nothing is learnt.
 Step wait(Warp& warp, const Inst& inst, u32 mask) {
   warp.take_resumed();
   u32 done = 0;
@@ -161,7 +207,14 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.kind == 1) {
       is_complete = (barrier->phase & 1U) != (warp.lanes32(inst.b)[lane] & 1U);
     } else {
-      is_complete = barrier->phase != warp.lanes64(inst.b)[lane] >> 24;
+      const u64 of = warp.lanes64(inst.b)[lane] >> 24;
+      is_complete = barrier->phase != of;
+      if (barrier->phase > of + 1) {
+        return refuse(warp, inst, lane, target,
+                      "the state is of phase " + std::to_string(of) + ", the current one is " +
+                          std::to_string(barrier->phase) +
+                          ": only the phase before the current one can be tested");
+      }
     }
     if (is_complete) {
       done |= 1U << lane;
@@ -173,6 +226,7 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
     return Step::Next;
   });
   if (step == Step::Fault) return step;
+  if (done != 0 && !inst.ftz) learn(warp, inst, done);
   // Lanes agree in nearly every program; where they do not, an answer for some is an answer.
   Step next = Step::Next;
   if (done == 0) {
@@ -188,9 +242,18 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
   return next;
 }
 
+Step pending_count(Warp& warp, const Inst& inst, u32 mask) {
+  each_active(mask, [&](u32 lane) {
+    warp.lanes32(inst.d)[lane] = static_cast<u32>(warp.lanes64(inst.a)[lane] & kStateCount);
+  });
+  return Step::Next;
+}
+
 void take_common(Lowering& low) {
-  low.ignore({"init", "inval", "arrive", "expect_tx", "test_wait", "try_wait"});
-  low.ignore({"relaxed", "acquire", "release", "cta", "cluster"});
+  low.ignore({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait",
+              "try_wait"});
+  low.out.ftz = low.take("relaxed");
+  low.ignore({"acquire", "release", "cta", "cluster"});
   low.take_type();  // .b64
 }
 
@@ -216,6 +279,7 @@ Handler select_mbarrier_inval(Lowering& low) {
 
 Handler select_mbarrier_arrive(Lowering& low) {
   Inst& out = low.out;
+  out.sat = low.is_word("arrive_drop");
   out.kind = low.is_word("expect_tx") ? 1 : low.is_word("noComplete") ? 2 : 0;
   const Space space = take_space(low);
   take_common(low);
@@ -234,9 +298,18 @@ Handler select_mbarrier_arrive(Lowering& low) {
 }
 
 Handler select_mbarrier_expect_tx(Lowering& low) {
+  low.out.flag = low.is_word("complete_tx");
   take_barrier(low);
   low.out.b = low.source(1, Ty::U32);
   return &expect_tx;
+}
+
+Handler select_mbarrier_pending_count(Lowering& low) {
+  low.ignore({"pending_count"});
+  low.take_type();
+  low.out.d = low.dest(0, Ty::U32);
+  low.out.a = low.source(1, Ty::B64);
+  return &pending_count;
 }
 
 Handler select_mbarrier_wait(Lowering& low) {

@@ -105,11 +105,50 @@ Step unpack(Warp& warp, const Inst& inst, u32 mask) {
 }
 
 Ty bits_type(u32 bytes) {
-  return bytes == 1 ? Ty::B8 : bytes == 2 ? Ty::B16 : bytes == 4 ? Ty::B32 : Ty::B64;
+  switch (bytes) {
+    case 1:
+      return Ty::B8;
+    case 2:
+      return Ty::B16;
+    case 4:
+      return Ty::B32;
+    default:
+      return bytes == 8 ? Ty::B64 : Ty::B128;
+  }
+}
+
+/// mov.v2, mov.v4: every element by itself. The list holds destinations, then sources; a source
+/// that stands alone fills every element.
+template <typename T>
+Step copy_elements(Warp& warp, const Inst& inst, u32 mask) {
+  const u32* list = warp.program->lists.data() + inst.list;
+  const u32 count = inst.list_count / 2U;
+  each_active(mask, [&](u32 i) {
+    T values[4] = {};
+    for (u32 k = 0; k < count; ++k) values[k] = lanes_of<T>(warp, list[count + k])[i];
+    for (u32 k = 0; k < count; ++k) lanes_of<T>(warp, list[k])[i] = values[k];
+  });
+  return Step::Next;
+}
+
+Handler element_movs(Lowering& low, Ty type) {
+  const auto to = low.children(low.operand(0));
+  const bool is_vector = low.operand(1).kind == ir::OperandKind::Vector;
+  const auto from = low.children(low.operand(1));
+  if (to.empty() || to.size() > 4 || (is_vector && from.size() != to.size())) return nullptr;
+  std::vector<u32> list;
+  for (const ir::Operand& part : to) list.push_back(low.dest(part, type));
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    list.push_back(low.source(is_vector ? from[k] : low.operand(1), type));
+  }
+  low.set_list(list);
+  return lane_bytes(info(type).bits) == 8 ? &copy_elements<u64> : &copy_elements<u32>;
 }
 
 Handler vector_mov(Lowering& low, Ty type) {
   Inst& out = low.out;
+  const std::string_view vector = low.take_any({"v2", "v4"});
+  if (!vector.empty()) return element_movs(low, type);
   const bool is_pack = low.operand(1).kind == ir::OperandKind::Vector;
   const auto parts = low.children(low.operand(is_pack ? 1 : 0));
   if (parts.empty() || parts.size() > 16) return nullptr;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packed 16-bit integers, saturating arithmetic, predicate logic, approximate division.
+// Packed 8- and 16-bit integers, saturating arithmetic, predicate logic, approximate division.
 #include "sem/packed.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lanes.h"
 #include "lowering.h"
@@ -12,40 +13,62 @@
 namespace pyptx::emu {
 namespace {
 
-template <typename T, Op kOp, bool kRelu>
+enum class After : u8 { Wrap, Saturate, Relu };
+
+/// The same operation on every element of type T.
+template <typename T, Op kOp, After kAfter>
 struct Packed {
-  u32 operator()(u32 a, u32 b) const { return half(a, b) | half(a >> 16, b >> 16) << 16; }
-  static u32 half(u32 x, u32 y) {
-    const T a = static_cast<T>(x);
-    const T b = static_cast<T>(y);
-    T r = kOp == Op::Add   ? static_cast<T>(a + b)
-          : kOp == Op::Sub ? static_cast<T>(a - b)
-          : kOp == Op::Min ? std::min(a, b)
-                           : std::max(a, b);
-    if (kRelu) r = std::max<T>(r, 0);
-    return static_cast<u16>(r);
+  u32 operator()(u32 a, u32 b) const {
+    constexpr u32 kBits = sizeof(T) * 8;
+    u32 result = 0;
+    for (u32 shift = 0; shift < 32; shift += kBits) {
+      const i32 r = one(static_cast<T>(a >> shift), static_cast<T>(b >> shift));
+      result |= static_cast<u32>(static_cast<std::make_unsigned_t<T>>(r)) << shift;
+    }
+    return result;
+  }
+  static i32 one(i32 a, i32 b) {
+    const i32 r = kOp == Op::Add   ? a + b
+                  : kOp == Op::Sub ? a - b
+                  : kOp == Op::Neg ? -a
+                  : kOp == Op::Min ? std::min(a, b)
+                                   : std::max(a, b);
+    if (kAfter == After::Relu) return std::max(r, 0);
+    using Limits = std::numeric_limits<T>;
+    return kAfter == After::Saturate ? std::clamp<i32>(r, Limits::min(), Limits::max()) : r;
   }
 };
 
-template <typename T, bool kRelu>
+template <typename T, After kAfter>
 Handler packed_of(Op op) {
   switch (op) {
     case Op::Add:
-      return &map2<Packed<T, Op::Add, false>, u32, u32>;
+      return &map2<Packed<T, Op::Add, kAfter>, u32, u32>;
     case Op::Sub:
-      return &map2<Packed<T, Op::Sub, false>, u32, u32>;
+      return &map2<Packed<T, Op::Sub, kAfter>, u32, u32>;
+    case Op::Neg:
+      return &map2<Packed<T, Op::Neg, kAfter>, u32, u32>;
     case Op::Min:
-      return &map2<Packed<T, Op::Min, kRelu>, u32, u32>;
+      return &map2<Packed<T, Op::Min, kAfter>, u32, u32>;
     case Op::Max:
-      return &map2<Packed<T, Op::Max, kRelu>, u32, u32>;
+      return &map2<Packed<T, Op::Max, kAfter>, u32, u32>;
     default:
       return nullptr;
   }
 }
 
+template <typename T>
+Handler packed_of(Op op, bool saturates, bool relu) {
+  if (relu) return packed_of<T, After::Relu>(op);
+  return saturates ? packed_of<T, After::Saturate>(op) : packed_of<T, After::Wrap>(op);
+}
+
 i32 clamp32(i64 value) { return static_cast<i32>(std::clamp<i64>(value, INT32_MIN, INT32_MAX)); }
 struct AddSat {
   i32 operator()(i32 a, i32 b) const { return clamp32(i64{a} + b); }
+};
+struct AddSatUnsigned {
+  u32 operator()(u32 a, u32 b) const { return a + b < a ? ~0U : a + b; }
 };
 struct SubSat {
   i32 operator()(i32 a, i32 b) const { return clamp32(i64{a} - b); }
@@ -92,11 +115,22 @@ struct ApproxDiv {
 
 Handler packed_handler(Lowering& low, Op op, Ty type) {
   const bool relu = low.take("relu");
-  if (type == Ty::U16x2) return relu ? nullptr : packed_of<u16, false>(op);
-  return relu ? packed_of<i16, true>(op) : packed_of<i16, false>(op);
+  const bool saturates = low.take("sat");
+  if (low.count() < 3) low.out.b = low.out.a;
+  switch (type) {
+    case Ty::U16x2:
+      return packed_of<u16>(op, saturates, relu);
+    case Ty::S16x2:
+      return packed_of<i16>(op, saturates, relu);
+    case Ty::U8x4:
+      return packed_of<u8>(op, saturates, relu);
+    default:
+      return packed_of<i8>(op, saturates, relu);
+  }
 }
 
 Handler saturating_handler(Op op, Ty type) {
+  if (type == Ty::U32 && op == Op::Add) return &map2<AddSatUnsigned, u32, u32>;
   if (type != Ty::S32) return nullptr;
   if (op == Op::Add) return &map2<AddSat, i32, i32>;
   if (op == Op::Sub) return &map2<SubSat, i32, i32>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rarer elementwise handlers: packed 16-bit integers, saturating s32, predicates.
+// The rarer elementwise handlers: packed 8- and 16-bit integers, saturating s32, predicates.
 #pragma once
 
 #include "sem/elementwise.h"

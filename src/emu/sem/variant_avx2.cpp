@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise families for x86-64 with AVX2 and FMA. Every header comes before the target
-// pragma, so that no function shared with other files is compiled for AVX2.
+// The elementwise families and the panels of matrices for x86-64 with AVX2 and FMA. Every header
+// comes before the target pragma, so that no function shared with other files is compiled for AVX2.
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "lanes.h"
+#include "numerics/panel.h"
 #include "sem/elementwise.h"
-#include "sem/multiply.h"
 
 #if defined(PYPTX_EMU_HAS_AVX2)
 
@@ -20,8 +21,8 @@
 #endif
 
 namespace pyptx::emu::avx2 {
+#include "numerics/panels.inc"
 #include "sem/elementwise.inc"
-#include "sem/multiply.inc"
 }  // namespace pyptx::emu::avx2
 
 #if defined(__clang__)

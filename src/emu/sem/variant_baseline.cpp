@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise families for any host, and the choice of the variant.
+// The elementwise families and the panels of matrices for any host, and the choice of the variant.
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <type_traits>
 
 #include "lanes.h"
+#include "numerics/panel.h"
 #include "sem/elementwise.h"
-#include "sem/multiply.h"
 
 namespace pyptx::emu {
 
 namespace baseline {
+#include "numerics/panels.inc"
 #include "sem/elementwise.inc"
-#include "sem/multiply.inc"
 }  // namespace baseline
 
 #if defined(PYPTX_EMU_HAS_AVX2)
@@ -28,15 +31,11 @@ Handler integer_handler(Op op, Ty type) {
 Handler float_handler(Op op, Ty type, bool ftz) {
   return has_avx2() ? avx2::float_handler(op, type, ftz) : baseline::float_handler(op, type, ftz);
 }
-void multiply(const MultiplyArgs<float>& args) {
-  has_avx2() ? avx2::multiply(args) : baseline::multiply(args);
-}
-void multiply(const MultiplyArgs<i32>& args) {
-  has_avx2() ? avx2::multiply(args) : baseline::multiply(args);
+const PanelKernels& panel_kernels() {
+  return has_avx2() ? avx2::kPanelKernels : baseline::kPanelKernels;
 }
 #else
-void multiply(const MultiplyArgs<float>& args) { baseline::multiply(args); }
-void multiply(const MultiplyArgs<i32>& args) { baseline::multiply(args); }
+const PanelKernels& panel_kernels() { return baseline::kPanelKernels; }
 Handler integer_handler(Op op, Ty type) { return baseline::integer_handler(op, type); }
 Handler float_handler(Op op, Ty type, bool ftz) { return baseline::float_handler(op, type, ftz); }
 #endif

@@ -3,26 +3,11 @@
 // shfl.sync, vote.sync, activemask, elect.sync (PTX ISA, "Data Movement: shfl.sync", "Parallel
 // Synchronization: vote.sync, activemask, elect.sync"). Each waits until the lanes of its member
 // mask have come to it.
-#include "lanes.h"
 #include "select.h"
+#include "sem/rendezvous.h"
 
 namespace pyptx::emu {
-namespace {
 
-/// Calls body(lanes) for the lanes of `mask` that name the same member mask: a rendezvous each.
-template <typename F>
-void each_rendezvous(Warp& warp, const Inst& inst, u32 mask, F&& body) {
-  const u32* members = warp.lanes32(inst.e);
-  while (mask != 0) {
-    const u32 member = members[Warp::first_lane(mask)];
-    u32 same = 0;
-    each_active(mask, [&](u32 i) { same |= (members[i] == member ? 1U : 0U) << i; });
-    body(same);
-    mask &= ~same;
-  }
-}
-
-/// Next when every rendezvous of the executing lanes is complete.
 Step gather(Warp& warp, const Inst& inst, u32 mask) {
   const u32* masks = warp.lanes32(inst.e);
   u32 outside = 0;
@@ -41,6 +26,8 @@ Step gather(Warp& warp, const Inst& inst, u32 mask) {
   });
   return step;
 }
+
+namespace {
 
 enum class Mode : u8 { Up, Down, Butterfly, Index };
 

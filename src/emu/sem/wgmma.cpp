@@ -2,9 +2,12 @@
 //
 // Issue and order of wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): fence,
 // mma_async, commit_group, wait_group. The arithmetic is async/wgmma_compute.cpp.
+#include <algorithm>
+
 #include "async/wgmma_form.h"
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "select.h"
 
 namespace pyptx::emu {
@@ -28,7 +31,28 @@ Step prepare(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-Step fence(Warp& warp, const Inst& inst, u32 mask) { return prepare(warp, inst, mask); }
+Step fence(Warp& warp, const Inst& inst, u32 mask) {
+  const Step step = prepare(warp, inst, mask);
+  if (step != Step::Next) return step;
+  WarpgroupQueue::WarpState& state = queue_of(warp).state(warp.id % 4);
+  state.unfenced.clear();
+  state.has_fenced = true;
+  return step;
+}
+
+/// Registers that the warp wrote after its last fence are not ordered before a wgmma.
+Step check_fence(Warp& warp, const Inst& inst, const WarpgroupQueue::WarpState& state) {
+  if (state.has_fenced && state.unfenced.empty()) return Step::Next;
+  const u32 pc = static_cast<u32>(&inst - warp.program->code.data());
+  const Guard& guard = warp.program->guards[warp.program->guard_of[pc]];
+  const auto is_unfenced = [&](u32 number) { return state.unfenced.has(number); };
+  if (state.has_fenced && std::ranges::none_of(guard.writes, is_unfenced) &&
+      std::ranges::none_of(guard.reads, is_unfenced)) {
+    return Step::Next;
+  }
+  return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuMatrixFence,
+                                          {warp.program->source(inst).spelling->text}));
+}
 
 Step issue(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = prepare(warp, inst, mask);
@@ -39,6 +63,9 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
   }
   bool is_new = false;
   WarpgroupQueue& queue = queue_of(warp);
+  WarpgroupQueue::WarpState& state = queue.state(warp.id % 4);
+  if (check_fence(warp, inst, state) != Step::Next) return Step::Fault;
+  state.flying.emplace_back(&inst, state.groups);
   WgmmaOp& op = queue.next(warp.id % 4, is_new);
   const u64 a = inst.flag ? 0 : warp.lanes64(inst.a)[0];
   const u64 b = warp.lanes64(inst.b)[0];
@@ -54,6 +81,9 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
                   "scale-d");
   }
   ++warp.cta->cluster->progress;
+  RaceDetector* races = warp.cta->cluster->races.get();
+  const u32 epoch = static_cast<u32>(state.issued);
+  if (races != nullptr && !races->matrix(warp, inst, a, b, epoch)) return Step::Fault;
   if (warp.cta->cluster->is_immediate() && op.issued == 0xFU) {
     queue.complete(*warp.cta, warp.id / 4, op.group + 1);
   }
@@ -64,18 +94,25 @@ Step commit(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = prepare(warp, inst, mask);
   if (step != Step::Next) return step;
   queue_of(warp).commit(warp.id % 4);
+  if (RaceDetector* races = warp.cta->cluster->races.get()) {
+    races->commit_matrix(warp, queue_of(warp).state(warp.id % 4).issued);
+  }
   return Step::Next;
 }
 
 /// imm: groups that may stay open.
 Step wait(Warp& warp, const Inst& inst, u32 mask) {
-  if (warp.take_resumed()) return warp.fault ? Step::Fault : Step::Next;
-  const Step step = prepare(warp, inst, mask);
+  const bool is_resumed = warp.take_resumed();
+  if (is_resumed && warp.fault) return Step::Fault;
+  const Step step = is_resumed ? Step::Next : prepare(warp, inst, mask);
   if (step != Step::Next) return step;
   WarpgroupQueue& queue = queue_of(warp);
   const u64 committed = queue.state(warp.id % 4).groups;
   const u64 open = static_cast<u64>(inst.imm);
   const u64 end = committed > open ? committed - open : 0;
+  std::erase_if(queue.state(warp.id % 4).flying, [&](const auto& op) { return op.second < end; });
+  if (RaceDetector* races = warp.cta->cluster->races.get()) races->wait_matrix(warp, end);
+  if (is_resumed) return Step::Next;
   if (!queue.is_open(end) || queue.complete(*warp.cta, warp.id / 4, end)) {
     return warp.fault ? Step::Fault : Step::Next;
   }
@@ -87,6 +124,10 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
 
 void take_sync(Lowering& low) {
   low.ignore({"sync", "aligned", "fence", "commit_group", "wait_group", "mma_async"});
+}
+
+Element take_element(Lowering& low) {
+  return find_element(low.take_next({"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1"}));
 }
 
 std::optional<u32> take_columns(Lowering& low, u32 depth) {
@@ -142,17 +183,24 @@ Handler select_wgmma_mma(Lowering& low) {
   Inst& out = low.out;
   take_sync(low);
   WgmmaForm form;
-  form.d = low.take_type();
-  form.a = low.take_type();
-  form.b = low.take_type();
+  form.is_sparse = low.take("sp");
   form.saturate = low.take("satfinite");
-  if (form.element_bytes() == 0) return low.refuse("its element types cannot run");
+  const std::string_view d = low.take_next({"f16", "f32", "s32"});
+  form.d = d == "f16" ? Accumulator::F16 : d == "s32" ? Accumulator::S32 : Accumulator::F32;
+  form.a = take_element(low);
+  form.b = take_element(low);
+  low.ignore({"and", "popc"});  // the only operation that .b1 has here
+  if (form.a == Element::None || form.b == Element::None) {
+    return low.refuse("its element types cannot run");
+  }
   const std::optional<u32> columns = take_columns(low, form.depth());
   if (!columns) return nullptr;
   form.columns = *columns;
   form.a_in_registers = low.operand(1).kind == ir::OperandKind::Vector;
   std::vector<u32> list;
-  for (const ir::Operand& d : low.children(low.operand(0))) list.push_back(low.dest(d, Ty::B32));
+  for (const ir::Operand& one : low.children(low.operand(0))) {
+    list.push_back(low.dest(one, Ty::B32));
+  }
   if (list.size() != form.d_registers()) return low.refuse("its accumulator has another size");
   if (form.a_in_registers) {
     for (const ir::Operand& a : low.children(low.operand(1))) {
@@ -164,10 +212,18 @@ Handler select_wgmma_mma(Lowering& low) {
   }
   out.flag = form.a_in_registers;
   out.b = low.source(2, Ty::B64);
+  std::size_t at = 3;
+  if (form.is_sparse) {
+    list.push_back(low.source(3, Ty::B32));
+    const std::optional<i64> selector = low.literal(low.operand(4));
+    if (!selector || *selector < 0 || *selector > 3) return nullptr;
+    form.selector = static_cast<u8>(*selector);
+    at = 5;
+  }
   bool negated = false;
-  out.c = low.predicate(low.operand(3), negated);
+  out.c = low.predicate(low.operand(at), negated);
   out.flip = negated ? kAllLanes : 0;
-  if (!take_flags(low, 4, form.a_in_registers, form)) {
+  if (!take_flags(low, at + 1, form.a_in_registers, form)) {
     return low.refuse("its scales must be the literals 1 or -1");
   }
   low.set_list(list);

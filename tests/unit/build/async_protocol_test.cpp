@@ -32,6 +32,28 @@ class ProtocolTest : public TraceTest {
   Reg map() { return tracer.tensor_map("A", false); }
 };
 
+TEST_F(ProtocolTest, an_error_names_the_helpers_around_it) {
+  Options options = kernel();
+  options.target = {80, 0};
+  Tracer old(options, &judge_);
+  old.set_loc(old.module().locations.native("author.cpp", 7));
+  const MbarrierArray bars = mbarrier::allocate(old, 1, "empty");
+  cluster::arrive_multicast(old, bars.place, 3, 1);
+  auto error = old.take_error();
+  ASSERT_TRUE(error);
+  error->resolve(old.module().locations);
+  error->resolve(old.module().locations);  // tells them once
+  EXPECT_EQ(error->place->line, 7U);
+  EXPECT_THAT(error->notes,
+              testing::ElementsAre("in expansion of ptx.mbarrier.arrive_remote(...)",
+                                   "in expansion of ptx.cluster.arrive_multicast(...)"));
+  old.emit("bar.sync", {ir::Operand::integer(99)});  // the author's own again
+  error = old.take_error();
+  ASSERT_TRUE(error);
+  error->resolve(old.module().locations);
+  EXPECT_THAT(error->notes, testing::Not(testing::Contains(HasSubstr("expansion"))));
+}
+
 TEST_F(ProtocolTest, mbarrier_life) {
   const MbarrierArray bars = mbarrier::allocate(tracer, 2, "full");
   mbarrier::init_all(tracer, bars, 3);

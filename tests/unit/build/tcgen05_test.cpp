@@ -117,6 +117,10 @@ TEST_F(Tcgen05Test, an_instruction_descriptor_is_held_against_the_instruction) {
   tcgen05::mma(tracer, in);
   EXPECT_THAT(refusal(), StartsWith("PTX0509: the instruction descriptor of tcgen05.mma with"));
   in = product();
+  in.kind = "tf32";
+  tcgen05::mma(tracer, in);
+  EXPECT_THAT(refusal(), HasSubstr("the type of A (bits 7 to 9) is 1, which means nothing to"));
+  in = product();
   in.metadata = {word(), 0};
   tcgen05::mma(tracer, in);
   EXPECT_THAT(refusal(), HasSubstr("it is for a dense A"));
@@ -126,6 +130,45 @@ TEST_F(Tcgen05Test, an_instruction_descriptor_is_held_against_the_instruction) {
   in.instruction = wide.encode();
   tcgen05::mma(tracer, in);
   EXPECT_THAT(refusal(), HasSubstr("M is 64 or 128, not 256"));
+}
+
+TEST_F(Tcgen05Test, a_refusal_names_the_parameter_it_is_about) {
+  tcgen05::alloc(tracer, SharedPlace::of_register(word()), tracer.reg(Type::U64));
+  const auto refused = tracer.take_error();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->focus.part, diag::Focus::Part::Argument);
+  EXPECT_EQ(refused->focus.parameter, "ncols");
+}
+
+// Assemblers of CUDA 13.0 refuse a number there.
+TEST_F(Tcgen05Test, the_mask_of_a_commit_is_in_a_register) {
+  const MbarrierArray bar = mbarrier::allocate(tracer, 1);
+  tcgen05::CommitOptions options;
+  options.cta_group = 2;
+  options.multicast_mask = 3;
+  tcgen05::commit(tracer, bar.place, options);
+  EXPECT_THAT(text(), HasSubstr("mov.b16 %rs0, 3;\n"));
+}
+
+TEST_F(Tcgen05Test, block_scales_of_the_default_size_need_the_version_that_brought_it) {
+  const auto version = [](const std::string& scale_vec) {
+    verify::InstructionJudge judge{verify::VersionMode::Lowest};
+    Tracer own(blackwell(), &judge);
+    const auto next = [&] { return own.reg(Type::B32); };
+    tcgen05::MmaArguments in;
+    in.kind = "mxf8f6f4";
+    in.d = {next(), 0};
+    in.a = own.reg(Type::B64);
+    in.b = own.reg(Type::B64);
+    in.instruction = next();
+    in.scale_a = {next(), 0};
+    in.scale_b = {next(), 0};
+    in.scale_vec = scale_vec;
+    tcgen05::mma(own, in);
+    return text_of(own).substr(0, 12);
+  };
+  EXPECT_EQ(version(""), ".version 8.8");
+  EXPECT_EQ(version("1X"), ".version 8.6");
 }
 
 TEST_F(Tcgen05Test, refuses_what_does_not_go_together) {

@@ -107,7 +107,7 @@ TEST(Arithmetic, DivisionAndRemainder) {
     if (b == 0) return ~0U;
     return b == ~0U ? 0U - a : static_cast<U>(s(a) / s(b));
   });
-  words("rem.u32 %r3, %r1, %r2;", [](U a, U b) { return b == 0 ? a : a % b; });
+  words("rem.u32 %r3, %r1, %r2;", [](U a, U b) { return b == 0 ? ~U{0} : a % b; });
 }
 
 const std::vector<float> kFloats = {0.0F,

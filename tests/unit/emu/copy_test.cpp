@@ -213,12 +213,12 @@ TEST(Copy, MulticastWritesTheSameOffsetsOfTheNamedCtas) {
     st.shared.u32 [%r2], 7;
     barrier.cluster.arrive.aligned;
     barrier.cluster.wait.aligned;
-    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 64;
+    and.b32 %r5, %r1, 1;
+    setp.eq.u32 %p2, %r5, 0;
+    @!%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 64;
     setp.eq.u32 %p1, %r1, 0;
     mov.b16 %h1, 10;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], [%rd0], 64, [%r4], %h1;
-    and.b32 %r5, %r1, 1;
-    setp.eq.u32 %p2, %r5, 0;
     @%p2 bra OUT;
   WAIT:
     mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r4], 0;

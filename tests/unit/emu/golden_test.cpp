@@ -37,13 +37,14 @@ TEST(EmulatorGoldens, EveryRendering) {
     bench.buffer(0, data, option(text, "readonly", 0) == 0);
     bench.launch.params.resize(8);
     bench.launch.block = {option(text, "threads", 32), 1, 1};
+    bench.launch.options.races = option(text, "races", 0) != 0;
     if (option(text, "interrupt", 0) != 0) bench.launch.options.interrupt = [] { return true; };
     const auto refused = bench.refusal();
     ASSERT_TRUE(refused) << entry.path();
     golden::expect_rendering(entry.path().parent_path() / entry.path().stem(), {&*refused, 1},
                              nullptr);
   }
-  EXPECT_GE(count, 16U);
+  EXPECT_GE(count, 25U);
 }
 
 }  // namespace

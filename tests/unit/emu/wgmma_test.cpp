@@ -251,14 +251,15 @@ TEST_P(Wgmma, IsTheProductOfTheManual) {
     }
   }
   const std::vector<std::uint32_t> input = d;
-  for (const Completion policy : {Completion::Earliest, Completion::Latest}) {
+  for (const bool is_late : {false, true}) {
     d = input;
     Bench bench(kernel(c, tile_a, tile_b));
     bench.buffer(0, images, false);
     bench.buffer(1, fragments, false);
     bench.buffer(2, d);
     bench.launch.block = {128, 1, 1};
-    bench.launch.options.completion = policy;
+    bench.launch.options.completion = is_late ? Completion::Latest : Completion::Earliest;
+    bench.launch.options.numerics = is_late ? Numerics::Exact : Numerics::Fast;
     bench.run();
     EXPECT_EQ(d, expected);
   }

@@ -196,11 +196,5 @@ TEST(Spelling, HostileWordsCostLittle) {
   EXPECT_EQ(refused(std::string(100000, 'x')).kind, diag::Kind::UnknownOpcode);
 }
 
-TEST(Spelling, EditDistance) {
-  EXPECT_EQ(edit_distance("global", "globl"), 1U);
-  EXPECT_EQ(edit_distance("", "f32"), 3U);
-  EXPECT_EQ(edit_distance("f16", "bf16"), 1U);
-}
-
 }  // namespace
 }  // namespace pyptx::isa

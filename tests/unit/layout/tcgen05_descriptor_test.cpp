@@ -190,6 +190,24 @@ TEST(InstructionDescriptor, shapes_are_the_manuals) {
   }
 }
 
+TEST(InstructionDescriptor, a_field_that_means_nothing_is_named) {
+  using K = MmaKind;
+  const std::uint32_t bits = shape(K::F16, 128, 64).encode();
+  EXPECT_EQ(I::meaningless_field(K::F16, bits), "");
+  EXPECT_EQ(I::meaningless_field(K::F16, bits | 1U << 23), "a reserved bit (23) is 1");
+  EXPECT_EQ(I::meaningless_field(K::F16, bits | 7U << 10), "the type of B (bits 10 to 12) is 7");
+  EXPECT_EQ(I::meaningless_field(K::Mxf8f6f4, shape(K::Mxf8f6f4, 128, 64).encode() | 1U << 24),
+            "a reserved bit (24) is 1");
+}
+
+TEST(InstructionDescriptor, the_guilty_half_of_a_shape_is_named) {
+  const char* field = "";
+  EXPECT_TRUE(shape(MmaKind::F16, 100, 64).problem(1, false, &field));
+  EXPECT_STREQ(field, "m");
+  EXPECT_TRUE(shape(MmaKind::F16, 128, 100).problem(1, false, &field));
+  EXPECT_STREQ(field, "n");
+}
+
 TEST(InstructionDescriptor, fields_that_a_kind_lacks_are_refused) {
   const auto refused = [](MmaKind kind, const std::function<void(I&)>& set) {
     I i = shape(kind, 128, 64);

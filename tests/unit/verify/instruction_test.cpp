@@ -67,6 +67,36 @@ TEST_F(InstructionJudgeTest, ChoosesTheFormByOperands) {
   EXPECT_EQ(move.form().operands[1].vector, 0);
 }
 
+// What ptxas 13.4 says of each of these values.
+TEST_F(InstructionJudgeTest, SharesAndPartsOfACachePolicy) {
+  const Operand policy = reg(Type::B64);
+  const auto share = [&](Operand fraction) {
+    return judge("createpolicy.fractional.L2::evict_last.b64", {policy, fraction}).ok();
+  };
+  EXPECT_TRUE(share(Operand::f32(1.0F)));
+  EXPECT_TRUE(share(Operand::f64(1.00000001)));  // one, once it has 32 bits
+  EXPECT_FALSE(share(Operand::f64(1.0000001)));
+  EXPECT_FALSE(share(Operand::f32(0.0F)));
+  EXPECT_FALSE(share(Operand::f64(1e-46)));  // zero, once it has 32 bits
+  EXPECT_FALSE(share(Operand::f32(-1.0F)));
+  EXPECT_TRUE(share(reg(Type::F32)));
+  const Operand at = address(reg(Type::B64));
+  const auto part = [&](Operand primary, Operand total) {
+    return judge("createpolicy.range.L2::evict_last.b64", {policy, at, primary, total}).ok();
+  };
+  EXPECT_TRUE(part(Operand::integer(4096), Operand::integer(4096)));
+  EXPECT_FALSE(part(Operand::integer(8192), Operand::integer(4096)));
+  EXPECT_TRUE(part(Operand::integer(1), Operand::integer(-1)));
+  EXPECT_FALSE(part(Operand::integer(-1), Operand::integer(1)));
+  EXPECT_TRUE(part(Operand::integer(0x1'0000'0001), Operand::integer(1)));
+  EXPECT_TRUE(part(Operand::integer(5), reg(Type::U32)));
+  const diag::Diagnostic refusal =
+      expect_refused(Kind::ImmediateRange, "createpolicy.range.L2::evict_last.b64",
+                     {policy, at, Operand::integer(2), Operand::integer(1)});
+  EXPECT_EQ(refusal.focus.index, 2);
+  EXPECT_THAT(refusal.message(), HasSubstr("within 0 to the next operand, 1, got 2"));
+}
+
 TEST_F(InstructionJudgeTest, TypesFollowPtxas) {
   expect_ok("add.u32", {reg(Type::S32), reg(Type::B32), reg(Type::U32)});
   expect_ok("add.bf16", {reg(Type::B16), reg(Type::B16), reg(Type::B16)});

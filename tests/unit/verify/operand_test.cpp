@@ -435,6 +435,7 @@ TEST_F(OperandTest, ASamplerIsNamedInTheIndependentModeOnly) {
   module_.target_options.push_back(module_.symbols.intern("texmode_independent"));
   EXPECT_FALSE(fit({sampler, layer}, unnamed).ok());
   EXPECT_TRUE(fit({sampler, layer}, named).ok());
+  EXPECT_FALSE(fit({sampler, layer}, {reg(Type::U64)}).ok());  // a sampler, and no layer after it
   sampler.optional = false;
   sampler.texmode = isa::TextureMode::Unified;  // a row of the other mode
   EXPECT_FALSE(fit({sampler, layer}, named).ok());
@@ -450,6 +451,8 @@ TEST_F(OperandTest, BracesLetIntegersPassForFloatsWhereTheTableSaysSo) {
   EXPECT_EQ(check(spec, one), Misfit::None);
   EXPECT_EQ(check(spec, composite(OperandKind::Vector, {reg(Type::F16x2)})), Misfit::Type);
   EXPECT_EQ(check(spec, reg(Type::S32)), Misfit::Type);
+  spec.type = Type::F16x2;  // a pair is no fundamental type
+  EXPECT_EQ(check(spec, one), Misfit::Type);
 }
 
 TEST_F(OperandTest, ARegisterAloneMayHaveToBeTyped) {

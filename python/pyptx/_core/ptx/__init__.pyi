@@ -253,7 +253,9 @@ def assert_(p: Guard, message: str) -> None:
     """
 
 def raw(text: str) -> None:
-    """Text that goes into the kernel as it is, judged by nobody."""
+    """
+    Text that goes into the kernel as it is, checked but for instructions the table has not.
+    """
 
 def pragma(text: str) -> None:
     """A .pragma directive."""

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accesses of asynchronous operations. An operation is judged by what the thread that issues it
+// knows; what it reads and writes stays its own until somebody has waited for it.
+#include <algorithm>
+
+#include "async/bulk_queue.h"
+#include "async/wgmma_form.h"
+#include "cluster.h"
+#include "pyptx/layout/matrix_descriptor.h"
+#include "race/detector.h"
+
+namespace pyptx::emu {
+namespace {
+
+bool is_load(const BulkOp& op) { return !op.has_group; }
+
+}  // namespace
+
+/// Judges and stamps whole words; `mine` is what they become.
+bool RaceDetector::walk(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine,
+                        Cursor& cursor) {
+  Shadow& shadow = ctas_[cta.rank];
+  const u32 end = (offset + static_cast<u32>(bytes) + 3) / 4;
+  for (u32 cell = offset / 4; cell < end; ++cell) {
+    const Stamp write = shadow.writes[cell];
+    if (view.wants_value && write.empty()) {
+      return report_uninitialised(view, lane, {cta, cell * 4});
+    }
+    if (write.bits != cursor.safe_write.bits) {
+      if (!judge_write(view, lane, {cta, cell * 4}, write)) return false;
+      cursor.safe_write = write;
+      if (cursor.keeps) cursor.found.emplace_back(write, cell * 4);
+    }
+    const Stamp reads = shadow.reads[cell];
+    if (view.is_write) {
+      if (reads.bits != cursor.last_read.bits && !judge_reads(view, lane, {cta, cell * 4}, reads)) {
+        return false;
+      }
+      cursor.last_read = reads;
+      shadow.reads[cell] = {};
+      shadow.writes[cell] = mine;
+    } else {
+      if (reads.bits != cursor.last_read.bits || cursor.grown.empty()) {
+        cursor.last_read = reads;
+        cursor.grown = add_reader(view, lane, reads, mine);
+      }
+      shadow.reads[cell] = cursor.grown;
+    }
+  }
+  return true;
+}
+
+bool RaceDetector::range(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine) {
+  Cursor cursor;
+  return walk(view, lane, cta, offset, bytes, mine, cursor);
+}
+
+bool RaceDetector::issue(const BulkOp& op) {
+  View by = view(*op.warp, *op.inst, 1U << op.lane);
+  by.is_async = true;
+  by.what = "bulk copy";
+  const u32 offset = op.shared & kOffsetMask;
+  if (!is_load(op)) {
+    u32& actor = by.state.bulk[op.lane];
+    if (actor == 0) actor = make_actor(Channel::BulkGroups, by.actor);
+    Cta& cta = *cluster_.ctas[op.shared >> kRankShift];
+    const u32 group = static_cast<u32>(op.group) + 1;
+    by.state.bulk_last[op.lane] = group;
+    by.state.bulk_inst[op.lane] = op.inst;
+    return range(by, op.lane, cta, offset, op.bytes,
+                 Stamp::make(actor, group, Stamp::kManyLanes, 15, by.pc));
+  }
+  for (u32 rank = 0; rank < cluster_.ctas.size(); ++rank) {
+    const bool is_target =
+        op.cta_mask == 0 ? rank == op.shared >> kRankShift : ((op.cta_mask >> rank) & 1U) != 0;
+    if (!is_target) continue;
+    Cta& cta = *cluster_.ctas[rank];
+    const Cta& signalled = *cluster_.ctas[signalled_rank(op, rank)];
+    const u32 barrier = op.barrier & kOffsetMask;
+    if (!use_barrier(*op.warp, *op.inst, op.lane, signalled, barrier)) return false;
+    const u32 actor = phase_of(signalled, barrier).actor;
+    const Stamp mine = Stamp::make(actor, Stamp::kPending, Stamp::kManyLanes, 15, by.pc);
+    by.is_write = true;
+    if (!range(by, op.lane, cta, offset, op.bytes, mine)) return false;
+    if (op.kind != BulkOp::Kind::SharedToShared) continue;
+    by.is_write = false;
+    Cta& from = *cluster_.ctas[op.shared_from >> kRankShift];
+    if (!range(by, op.lane, from, op.shared_from & kOffsetMask, op.bytes, mine)) return false;
+  }
+  return true;
+}
+
+void RaceDetector::landed(const BulkOp& op, const Cta& cta, const Cta& signalled, u32 barrier) {
+  PhaseKnowledge& known = phase_of(signalled, barrier);
+  const u32 epoch = known.first + static_cast<u32>(known.phase) + 1;
+  known.landed = epoch;
+  known.copy = op.inst;
+  const u32 pc = static_cast<u32>(op.inst - cluster_.program->code.data());
+  const Stamp before = Stamp::make(known.actor, Stamp::kPending, Stamp::kManyLanes, 15, pc);
+  const Stamp after = Stamp::make(known.actor, epoch, Stamp::kManyLanes, 15, pc);
+  const auto replace = [&](std::vector<Stamp>& stamps, u32 offset) {
+    for (u32 cell = offset / 4; cell * 4 < offset + op.bytes; ++cell) {
+      if (stamps[cell].bits == before.bits) stamps[cell] = after;
+    }
+  };
+  replace(ctas_[cta.rank].writes, op.shared & kOffsetMask);
+  if (op.kind == BulkOp::Kind::SharedToShared) {
+    replace(ctas_[op.shared_from >> kRankShift].reads, op.shared_from & kOffsetMask);
+  }
+}
+
+bool RaceDetector::copy(Warp& warp, const Inst& inst, u32 lane, u32 offset, u32 bytes) {
+  View by = view(warp, inst, 1U << lane);
+  by.is_write = true;
+  by.what = "async copy";
+  if (by.state.copies == 0) by.state.copies = make_actor(Channel::Copies, by.actor);
+  return range(by, lane, *warp.cta, offset, bytes,
+               Stamp::make(by.state.copies, by.state.era, lane, 15, by.pc));
+}
+
+RaceDetector::MatrixTile& RaceDetector::tile_of(const Warp& warp) {
+  const std::size_t group = warp.cta->rank * warp.cta->wgmma.size() + warp.id / 4;
+  while (matrices_.size() <= group) {
+    matrices_.push_back({make_actor(Channel::Matrix, number(warp) / 4 * 4), 0, {}});
+  }
+  return matrices_[group];
+}
+
+bool RaceDetector::matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_descriptor,
+                          u32 epoch) {
+  MatrixTile& shared = tile_of(warp);
+  View by = view(warp, inst, kAllLanes);
+  by.is_async = true;
+  by.what = "wgmma";
+  by.wants_value = true;
+  const Stamp mine = Stamp::make(shared.actor, epoch, Stamp::kManyLanes, 15, by.pc);
+  const WgmmaForm form = WgmmaForm::unpack(inst.imm);
+  Cursor cursor;
+  const auto tile = [&](u64 bits, bool is_trans, u32 first, u32 rows) {
+    const auto descriptor = layout::MatrixDescriptor::decode(bits);
+    // A K-major row is 32 bytes of any type; only 16-bit elements may be MN-major.
+    const u32 inner = is_trans ? rows : 32;
+    const u32 outer = is_trans ? 16 : rows;
+    const u32 step = is_trans ? 8 : 16;
+    for (u32 o = 0; o < outer; ++o) {
+      for (u32 i = 0; i < inner; i += step) {
+        const u32 at = is_trans ? descriptor.address(layout::Major::MN, 2, first + i, o)
+                                : descriptor.address(layout::Major::K, 1, first + o, i);
+        const u32 offset = at & 0x3FFFFU;
+        if (offset < kSharedReserved || offset + 16 > warp.cta->shared.size()) return true;
+        if (!walk(by, 0, *warp.cta, offset, 16, mine, cursor)) return false;
+      }
+    }
+    return true;
+  };
+  // Each warp multiplies its own sixteen rows of A with all of B.
+  if (!form.a_in_registers && !tile(a_descriptor, form.trans_a, warp.id % 4 * 16, 16)) return false;
+  if (shared.epoch == epoch) {
+    return std::ranges::all_of(shared.found, [&](const auto& one) {
+      return judge_write(by, 0, {*warp.cta, one.second}, one.first);
+    });
+  }
+  cursor = {};
+  cursor.keeps = true;
+  if (!tile(b_descriptor, form.trans_b, 0, form.columns)) return false;
+  shared.epoch = epoch;
+  shared.found = std::move(cursor.found);
+  return true;
+}
+
+}  // namespace pyptx::emu

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Happens-before in numbers: stamps of accesses and vector clocks over actors. An actor is a warp,
+// or a channel through which asynchronous operations are observed (the transactions of an mbarrier,
+// a thread's bulk groups, a warp's cp.async, a warpgroup's wgmma). Nothing here knows addresses.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "program.h"
+
+namespace pyptx::emu {
+
+/// One access, packed: who, when, which lane, which bytes of the word, and where in the program.
+struct Stamp {
+  static constexpr u32 kEpochBits = 26;
+  static constexpr u32 kActorBits = 12;
+  static constexpr u32 kPending = (1U << kEpochBits) - 1;  // under way: seen by nobody
+  static constexpr u32 kReaderSet = (1U << kActorBits) - 1;
+  static constexpr u32 kManyLanes = 32;
+  static constexpr u32 kStrong = 33;  // an atomic or another strong access
+
+  u64 bits = 0;
+
+  static constexpr Stamp make(u32 actor, u32 epoch, u32 lane, u32 bytes, u32 pc) {
+    return {u64{epoch} | u64{actor} << kEpochBits | u64{lane} << 38 | u64{bytes} << 44 |
+            u64{pc < 0xFFFFU ? pc : 0xFFFFU} << 48};
+  }
+  constexpr bool empty() const { return bits == 0; }
+  constexpr u32 epoch() const { return static_cast<u32>(bits) & kPending; }
+  constexpr u32 actor() const { return static_cast<u32>(bits >> kEpochBits) & kReaderSet; }
+  constexpr u32 lane() const { return static_cast<u32>(bits >> 38) & 63U; }
+  constexpr u32 bytes() const { return static_cast<u32>(bits >> 44) & 15U; }
+  constexpr u32 pc() const { return static_cast<u32>(bits >> 48); }
+  /// Actor and epoch.
+  constexpr u64 key() const { return bits & ((u64{1} << 38) - 1); }
+};
+
+/// How much of one actor's past is known: every lane's up to `all`, and up to `some` that of the
+/// lanes in `mask` (one lane arrived for itself, and nobody spoke for its warp).
+struct Seen {
+  u32 all = 0;
+  u32 some = 0;
+  u32 mask = 0;
+
+  void merge(const Seen& other) {
+    all = std::max(all, other.all);
+    mask |= other.mask;
+    some = std::max(some, other.some);
+  }
+};
+
+class Clock {
+ public:
+  bool covers(Stamp stamp) const {
+    const u32 actor = stamp.actor();
+    if (actor >= seen_.size()) return false;
+    const Seen& seen = seen_[actor];
+    if (stamp.epoch() <= seen.all) return true;
+    return stamp.epoch() <= seen.some && stamp.lane() < kLanes &&
+           ((seen.mask >> stamp.lane()) & 1U) != 0;
+  }
+  /// Whether all lanes of the actor are known up to the stamp's epoch.
+  bool covers_all(Stamp stamp) const {
+    return stamp.actor() < seen_.size() && stamp.epoch() <= seen_[stamp.actor()].all;
+  }
+  void join(const Clock& other) {
+    if (seen_.size() < other.seen_.size()) seen_.resize(other.seen_.size());
+    for (std::size_t i = 0; i < other.seen_.size(); ++i) seen_[i].merge(other.seen_[i]);
+  }
+  Seen& at(u32 actor) {
+    if (actor >= seen_.size()) seen_.resize(actor + 1);
+    return seen_[actor];
+  }
+  void clear() { seen_.clear(); }
+
+ private:
+  std::vector<Seen> seen_;
+};
+
+/// Base causality, and the part of it that a proxy fence covers (PTX ISA, "Memory Consistency
+/// Model: Causality order"): what was done by the generic proxy is ordered before an asynchronous
+/// operation only by the second.
+struct Knowledge {
+  Clock base;
+  Clock proxy;
+
+  void join(const Knowledge& other) {
+    base.join(other.base);
+    proxy.join(other.proxy);
+  }
+  void merge(u32 actor, const Seen& seen) {
+    base.at(actor).merge(seen);
+    proxy.at(actor).merge(seen);
+  }
+  void clear() {
+    base.clear();
+    proxy.clear();
+  }
+};
+
+}  // namespace pyptx::emu

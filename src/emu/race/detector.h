@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Races and asynchronous hazards in the shared memory of one cluster. Every access leaves a stamp
+// in a shadow of one word per four bytes; an access is judged against the stamps that it finds and
+// the knowledge of the thread that makes it. The verdict does not depend on when copies land: what
+// was not waited for is reported even where it came in time. See docs/design/0008.
+#pragma once
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "cta.h"
+#include "memory.h"
+#include "race/clock.h"
+
+namespace pyptx::emu {
+
+struct BulkOp;
+
+/// What an mbarrier's arrivals and transactions hand to those that wait for it.
+struct PhaseKnowledge {
+  u32 actor = 0;   // of the transactions
+  u32 first = 0;   // epochs that earlier lives of this address have used
+  u64 phase = 0;   // the last that the detector has seen
+  u32 landed = 0;  // epoch of the last copy
+  const Inst* copy = nullptr;
+  Knowledge arrived;   // in the current phase
+  Knowledge finished;  // in the phases before
+};
+
+class RaceDetector {
+ public:
+  explicit RaceDetector(Cluster& cluster);
+
+  // --- accesses of the generic proxy. False: the fault is recorded. ----------------------------
+  /// Lane i of `mask` accesses `bytes` bytes at `offsets[i]` of its own CTA's shared memory.
+  bool lanes(Warp& warp, const Inst& inst, u32 mask, const u32 (&offsets)[kLanes], u32 bytes,
+             bool is_write);
+  /// One lane, anywhere in the cluster.
+  bool one(Warp& warp, const Inst& inst, const AccessRequest& request, Cta& cta, u32 offset);
+
+  // --- asynchronous operations -----------------------------------------------------------------
+  bool issue(const BulkOp& op);
+  /// `op` has landed in `cta` and is about to signal the mbarrier at `barrier` of `signalled`.
+  void landed(const BulkOp& op, const Cta& cta, const Cta& signalled, u32 barrier);
+  void wait_bulk(Warp& warp, u32 lane, u64 end);
+  /// cp.async; the era of a copy is what cp.async.wait_group and mbarrier arrivals count in.
+  bool copy(Warp& warp, const Inst& inst, u32 lane, u32 offset, u32 bytes);
+  u32 close_era(Warp& warp) { return warps_[number(warp)].era++; }
+  void commit_copies(Warp& warp, u32 mask);
+  void wait_copies(Warp& warp, u32 lane, u64 end, bool is_all);
+  void copies_arrived(Warp& warp, u32 lane, u32 era, Cta& cta, u32 barrier);
+  /// One warp's part of a wgmma; `epoch` counts the warpgroup's operations from one.
+  bool matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_descriptor, u32 epoch);
+  void commit_matrix(Warp& warp, u64 issued);
+  void wait_matrix(Warp& warp, u64 end);
+
+  /// A copy that nobody has waited for, when all is over.
+  std::unique_ptr<diag::Diagnostic> unfinished();
+
+  // --- synchronisation -------------------------------------------------------------------------
+  void release(Warp& warp, u32 mask, Knowledge& into);
+  void acquire(Warp& warp, u32 mask, const Knowledge& from);
+  /// The lanes of the warp know what each of them did and knows.
+  void sync_lanes(Warp& warp);
+  void fence_proxy(Warp& warp, u32 mask);
+  Knowledge& named_barrier(const Cta& cta, u32 id) { return ctas_[cta.rank].barriers[id]; }
+  Knowledge& cluster_barrier() { return cluster_barrier_; }
+  void arrive(Warp& warp, u32 mask, const Cta& cta, u32 barrier);
+  void waited(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier);
+  /// To be called behind every change of the mbarrier.
+  void follow(const Cta& cta, const Mbarrier& barrier);
+  void initialised(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
+  /// Whether the thread can know that the mbarrier was initialised.
+  bool use_barrier(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
+
+ private:
+  enum class Channel : u8 { Warp, Transactions, BulkGroups, Copies, Matrix };
+
+  struct Shadow {
+    std::vector<Stamp> writes;  // one per four bytes
+    std::vector<Stamp> reads;   // a stamp, or the number of a set of them
+    std::array<Knowledge, 16> barriers;
+    std::unordered_map<u32, PhaseKnowledge> mbarriers;
+    std::unordered_map<u32, Knowledge> strong;  // by address
+  };
+
+  struct WarpState {
+    Knowledge all;      // of every lane
+    Knowledge some;     // of the lanes in some_mask, who know more
+    u32 some_mask = 0;  // 0: nobody knows more than the others
+    u32 epoch = 1;
+    u64 safe_write = 0;  // keys that every lane is known to be ordered behind
+    u64 safe_read = 0;
+    u32 era = 1;  // of cp.async
+    u32 copies = 0;
+    std::array<u32, kLanes> bulk{};       // actors of bulk groups, 0: none yet
+    std::array<u32, kLanes> bulk_last{};  // epoch of the last
+    std::array<const Inst*, kLanes> bulk_inst{};
+    std::array<std::vector<u32>, kLanes> era_of_;  // last era of each cp.async group
+    std::vector<u32> epoch_of_group;               // wgmma operations in groups up to it
+  };
+
+  /// What an access is judged by.
+  struct View {
+    Warp& warp;
+    const Inst& inst;
+    WarpState& state;
+    const Knowledge& knowledge;
+    u32 actor = 0;
+    u32 pc = 0;
+    bool is_write = false;
+    bool is_strong = false;
+    bool wants_value = false;  // what nobody wrote is no operand
+    bool is_async = false;     // by the asynchronous proxy
+    bool is_common = false;    // the knowledge is every lane's
+    std::string_view what = "access";
+  };
+
+  struct Place {
+    const Cta& cta;
+    u32 offset;
+  };
+
+  /// What a walk over many words has found so far: neighbours mostly bear the same stamps.
+  struct Cursor {
+    Stamp safe_write;
+    Stamp last_read;
+    Stamp grown;  // what last_read becomes
+    /// Every write that was found, with its offset; kept where `keeps` says so.
+    std::vector<std::pair<Stamp, u32>> found;
+    bool keeps = false;
+  };
+  /// The B tile of a wgmma, which the first of its four warps has walked for all.
+  struct MatrixTile {
+    u32 actor = 0;
+    u32 epoch = 0;
+    std::vector<std::pair<Stamp, u32>> found;
+  };
+
+  u32 number(const Warp& warp) const;
+  u32 make_actor(Channel channel, u32 warp = 0);
+  View view(Warp& warp, const Inst& inst, u32 mask);
+  bool is_async(u32 actor) const {
+    return channels_[actor] != Channel::Warp && channels_[actor] != Channel::Copies;
+  }
+  PhaseKnowledge& phase_of(const Cta& cta, u32 barrier);
+
+  bool word(const View& view, const Cta& cta, u32 cell, u32 lane, u32 bytes);
+  bool words(const View& view, Cta& cta, u32 lane, u32 offset, u64 bytes);
+  bool is_ordered(const View& view, Stamp stamp, u32 lane) const;
+  bool judge_write(const View& view, u32 lane, const Place& place, Stamp write);
+  bool judge_reads(const View& view, u32 lane, const Place& place, Stamp reads);
+  bool judge(const View& view, u32 lane, const Place& place, Stamp other, bool other_wrote);
+  Stamp add_reader(const View& view, u32 lane, Stamp old, Stamp mine);
+  bool range(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine);
+  bool walk(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine,
+            Cursor& cursor);
+  MatrixTile& tile_of(const Warp& warp);
+  bool report(const View& view, u32 lane, const Place& place, Stamp other, bool other_wrote,
+              bool only_fence);
+  bool report_uninitialised(const View& view, u32 lane, const Place& place);
+
+  Cluster& cluster_;
+  std::vector<Shadow> ctas_;
+  std::vector<WarpState> warps_;
+  std::vector<Channel> channels_;
+  std::vector<u32> owners_;           // number of the warp that a channel belongs to
+  std::vector<MatrixTile> matrices_;  // of each warpgroup
+  std::vector<std::vector<Stamp>> sets_;
+  std::unordered_map<u64, Stamp> grown_;  // set + reader -> set
+  Knowledge cluster_barrier_;
+};
+
+}  // namespace pyptx::emu

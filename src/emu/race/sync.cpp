@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What threads learn from each other: barriers, mbarriers, fences, waits for groups.
+#include "cluster.h"
+#include "race/detector.h"
+
+namespace pyptx::emu {
+
+RaceDetector::RaceDetector(Cluster& cluster) : cluster_(cluster), ctas_(cluster.ctas.size()) {
+  for (const auto& cta : cluster.ctas) {
+    Shadow& shadow = ctas_[cta->rank];
+    shadow.writes.resize((cta->shared.size() + 3) / 4);
+    shadow.reads.resize(shadow.writes.size());
+    for (std::size_t i = 0; i < cta->warps.size(); ++i) make_actor(Channel::Warp);
+  }
+  warps_.resize(channels_.size());
+  for (u32 i = 0; i < warps_.size(); ++i) owners_[i] = i;
+  sets_.emplace_back();  // number 0 is no set
+}
+
+u32 RaceDetector::number(const Warp& warp) const {
+  return warp.cta->rank * static_cast<u32>(warp.cta->warps.size()) + warp.id;
+}
+
+u32 RaceDetector::make_actor(Channel channel, u32 warp) {
+  // Actors past the last share one: they can then hide each other's races, never invent one.
+  if (channels_.size() + 1 >= Stamp::kReaderSet) return static_cast<u32>(channels_.size()) - 1;
+  channels_.push_back(channel);
+  owners_.push_back(warp);
+  return static_cast<u32>(channels_.size()) - 1;
+}
+
+PhaseKnowledge& RaceDetector::phase_of(const Cta& cta, u32 barrier) {
+  const auto [at, is_new] = ctas_[cta.rank].mbarriers.try_emplace(barrier);
+  if (is_new) at->second.actor = make_actor(Channel::Transactions);
+  return at->second;
+}
+
+void RaceDetector::release(Warp& warp, u32 mask, Knowledge& into) {
+  const u32 self = number(warp);
+  WarpState& state = warps_[self];
+  // Each lane hands on what it knows: together they know what the best informed of them does.
+  into.join((mask & state.some_mask) != 0 ? state.some : state.all);
+  if ((warp.live & ~mask) == 0) {
+    into.base.at(self).all = state.epoch;
+  } else {
+    into.base.at(self).merge({0, state.epoch, mask});
+  }
+  ++state.epoch;
+}
+
+void RaceDetector::acquire(Warp& warp, u32 mask, const Knowledge& from) {
+  WarpState& state = warps_[number(warp)];
+  if ((warp.live & ~mask) == 0) {
+    state.all.join(from);
+    if (state.some_mask != 0) state.some.join(from);
+    return;
+  }
+  if (state.some_mask == 0) state.some = state.all;
+  state.some_mask |= mask;
+  state.some.join(from);
+}
+
+void RaceDetector::sync_lanes(Warp& warp) {
+  const u32 self = number(warp);
+  WarpState& state = warps_[self];
+  if (state.some_mask != 0) state.all.join(state.some);
+  state.some_mask = 0;
+  state.all.base.at(self).all = state.epoch++;
+}
+
+void RaceDetector::fence_proxy(Warp& warp, u32 mask) {
+  const u32 self = number(warp);
+  WarpState& state = warps_[self];
+  const auto fence = [&](Knowledge& knowledge) {
+    knowledge.proxy.join(knowledge.base);
+    if ((warp.live & ~mask) == 0) {
+      knowledge.proxy.at(self).all = state.epoch;
+    } else {
+      knowledge.proxy.at(self).merge({0, state.epoch, mask});
+    }
+  };
+  // A fence of some lanes covers what they know; the others' part is not worth a third clock.
+  fence(state.all);
+  if (state.some_mask != 0) fence(state.some);
+  ++state.epoch;
+}
+
+void RaceDetector::arrive(Warp& warp, u32 mask, const Cta& cta, u32 barrier) {
+  release(warp, mask, phase_of(cta, barrier).arrived);
+}
+
+void RaceDetector::follow(const Cta& cta, const Mbarrier& barrier) {
+  PhaseKnowledge& phase = phase_of(cta, barrier.address);
+  if (phase.phase == barrier.phase) return;
+  phase.phase = barrier.phase;
+  phase.finished.join(phase.arrived);
+  phase.arrived.clear();
+  const u32 epoch = phase.first + static_cast<u32>(barrier.phase);
+  phase.finished.merge(phase.actor, {epoch, 0, 0});
+}
+
+void RaceDetector::waited(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier) {
+  PhaseKnowledge& phase = phase_of(cta, barrier.address);
+  if (phase.phase != barrier.phase) {
+    // Somebody arrived in a way that is not followed here: all that is known so far may be behind
+    // it.
+    for (const WarpState& state : warps_) phase.arrived.join(state.all);
+    follow(cta, barrier);
+  }
+  acquire(warp, mask, phase.finished);
+}
+
+void RaceDetector::wait_bulk(Warp& warp, u32 lane, u64 end) {
+  const u32 actor = warps_[number(warp)].bulk[lane];
+  if (actor == 0 || end == 0) return;
+  Knowledge done;
+  done.merge(actor, {static_cast<u32>(end), 0, 0});
+  acquire(warp, 1U << lane, done);
+}
+
+void RaceDetector::commit_copies(Warp& warp, u32 mask) {
+  WarpState& state = warps_[number(warp)];
+  for (u32 rest = mask; rest != 0; rest &= rest - 1) {
+    state.era_of_[Warp::first_lane(rest)].push_back(state.era);
+  }
+  ++state.era;
+}
+
+void RaceDetector::wait_copies(Warp& warp, u32 lane, u64 end, bool is_all) {
+  WarpState& state = warps_[number(warp)];
+  if (state.copies == 0) return;
+  const std::vector<u32>& eras = state.era_of_[lane];
+  u32 era = 0;
+  if (is_all) {
+    era = state.era;
+  } else if (end != 0 && end <= eras.size()) {
+    era = eras[end - 1];
+  }
+  // Every thread waits for its own copies, usually all of a warp at once: what a lane knows of its
+  // own is noted for that lane, and a warp-wide release speaks for all.
+  for (Knowledge* knowledge : {&state.all, &state.some}) {
+    Seen& seen = knowledge->base.at(state.copies);
+    if (era > seen.some && seen.all == seen.some) seen.mask = 0;
+    seen.some = std::max(seen.some, era);
+    seen.mask |= 1U << lane;
+    if ((warp.live & ~seen.mask) == 0) seen.all = std::max(seen.all, era);
+    if (state.some_mask == 0) break;
+  }
+  if (is_all) ++state.era;
+}
+
+void RaceDetector::copies_arrived(Warp& warp, u32 lane, u32 era, Cta& cta, u32 barrier) {
+  WarpState& state = warps_[number(warp)];
+  Knowledge& into = phase_of(cta, barrier).arrived;
+  into.join(state.all);
+  if (state.copies != 0) into.base.at(state.copies).merge({0, era, 1U << lane});
+}
+
+void RaceDetector::commit_matrix(Warp& warp, u64 issued) {
+  warps_[number(warp)].epoch_of_group.push_back(static_cast<u32>(issued));
+}
+
+void RaceDetector::wait_matrix(Warp& warp, u64 end) {
+  WarpState& state = warps_[number(warp)];
+  if (end == 0 || end > state.epoch_of_group.size()) return;
+  Knowledge done;
+  done.merge(tile_of(warp).actor, {state.epoch_of_group[end - 1], 0, 0});
+  acquire(warp, warp.live, done);
+}
+
+}  // namespace pyptx::emu

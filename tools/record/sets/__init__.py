@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The vector sets. A new one is a module here and a line below."""
+
+from __future__ import annotations
+
+from record.launch import VectorSet
+
+from .atomic import AtomicSet
+from .carry import CarrySet
+from .matrix import MatrixSet
+from .mbarrier import MbarrierSet
+from .mma import MmaSet
+from .scalar import ScalarSet
+from .tensor import TensorSet
+from .warp import WarpSet
+from .wgmma import WgmmaSet
+
+_ALL: tuple[VectorSet, ...] = (
+    ScalarSet(),
+    CarrySet(),
+    WarpSet(),
+    AtomicSet(),
+    MatrixSet(),
+    MmaSet(),
+    WgmmaSet(),
+    TensorSet(),
+    MbarrierSet(),
+)
+SETS: dict[str, VectorSet] = {one.name: one for one in _ALL}
