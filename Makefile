@@ -142,6 +142,7 @@ bench: build
 	$(BIN)/python bench/launch.py
 	$(BIN)/python bench/verify.py
 	$(BIN)/python bench/trace.py
+	build/release/bench/matrix_bench
 
 wheel: $(READY)
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w dist .
