@@ -39,13 +39,23 @@ def test_else_the_newest_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert assembling.find_ptxas() == both[1]
 
 
-@pytest.mark.parametrize(
-    "says",
-    [
-        "fatal : Unsupported .version 9.4; current version is '9.0'",
-        "fatal : Value 'sm_90a' is not defined for option 'gpu-name'",
-    ],
-)
+REFUSALS = [
+    "fatal : Unsupported .version 9.4; current version is '9.0'",
+    "fatal : Value 'sm_90a' is not defined for option 'gpu-name'",
+]
+
+
+@pytest.mark.parametrize("says", REFUSALS)
+def test_a_wrong_text_does_not_pass_for_a_new_one(
+    says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYPTX_PTXAS", str(stand_in(tmp_path, says, "13.4")))
+    with pytest.raises((AssertionError, pytest.skip.Exception), match="fatal") as found:
+        assembling.assemble(TEXT, "sm_90a", tmp_path)
+    assert found.type is AssertionError  # a skip would leave through `raises` unseen
+
+
+@pytest.mark.parametrize("says", REFUSALS)
 def test_an_older_one_skips(says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYPTX_PTXAS", str(stand_in(tmp_path, says)))
     with pytest.raises(pytest.skip.Exception, match="too old"):
