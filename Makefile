@@ -1,10 +1,11 @@
-# make demo   set everything up and run the RMSNorm example (GPU if there is one, else emulator)
+# make demo   set everything up and run the RMSNorm example (GPU if there is one, else emulator):
+#             its PTX, the errors against float64, what each instruction cost
 # make test   set everything up, lint, and run every test
 # make lint   format, layering, static analysis
 # make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
 # make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
 # make docs   the guide, the API and the instruction reference as HTML in build/docs
-# make bench  ratios against named peers
+# make bench  ratios against named peers, the emulator against its goals
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
@@ -33,7 +34,7 @@ build: $(READY)
 	cmake --build build/release -j $(JOBS)
 
 demo: build
-	$(BIN)/python examples/hopper/rms_norm.py --ptx
+	$(BIN)/python examples/hopper/rms_norm.py --ptx --profile
 
 tests-cpp: $(READY)
 	cmake --preset asan -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
@@ -142,7 +143,7 @@ bench: build
 	$(BIN)/python bench/launch.py
 	$(BIN)/python bench/verify.py
 	$(BIN)/python bench/trace.py
-	build/release/bench/matrix_bench
+	$(BIN)/python bench/emulator.py
 
 wheel: $(READY)
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w dist .

@@ -2,61 +2,27 @@
 //
 // Time of one matrix instruction on the emulator, on one core, with both ways to add:
 // matrix_bench [--rounds N]
-// Each figure is the median of rounds that take turns, in microseconds of this thread's processor
-// time, decode and launch left out by the difference of a long run and a short one.
-#include <time.h>
-
-#include <algorithm>
-#include <cstdint>
+// Each figure is the median of rounds that take turns, in microseconds; see emulated.h.
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "pyptx/diag/render.h"
-#include "pyptx/emu/emulator.h"
-#include "pyptx/syntax/parser.h"
-#include "pyptx/verify/instruction.h"
+#include "emulated.h"
 
 namespace {
 
+using pyptx::bench::Job;
+using pyptx::bench::median;
+using pyptx::bench::Timed;
 using pyptx::emu::Numerics;
-
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
-}
-
-[[noreturn]] void give_up(const pyptx::diag::Diagnostic& error) {
-  std::fputs(pyptx::diag::render(error, nullptr).c_str(), stderr);
-  std::exit(1);
-}
 
 std::string registers(const std::string& name, int count) {
   std::string text = "{";
   for (int i = 0; i < count; ++i) text += (i == 0 ? "%" : ", %") + name + std::to_string(i);
   return text + "}";
 }
-
-/// A loop of `count` times the instructions, over operands near one.
-std::string looped(const std::string& declarations, const std::string& body, int count) {
-  return ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
-         ".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<128>;\n" +
-         declarations + "mov.u32 %r1, 0;\nagain:\n" + body +
-         "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, " + std::to_string(count) +
-         ";\n@%p1 bra again;\nret;\n}\n";
-}
-
-struct Job {
-  std::string name;
-  std::string declarations;
-  std::string body;
-  int instructions;  // of the loop's body
-  unsigned threads;
-};
 
 Job wgmma(const std::string& name, const std::string& form, const std::string& tail) {
   // Two rows of 128 bytes repeated: small numbers of every type, and no row of zeros.
@@ -88,46 +54,12 @@ Job mma(const std::string& name, const std::string& form, int a, int b) {
   return {name, declarations, body, 16, 32};
 }
 
-class Timed {
- public:
-  explicit Timed(const Job& job) : job_(job) {
-    for (int i = 0; i < 2; ++i) {
-      pyptx::verify::InstructionJudge judge;
-      pyptx::syntax::ParseOptions options;
-      options.judge = &judge;
-      auto module =
-          pyptx::syntax::parse(looped(job.declarations, job.body, kLoops[i]), job.name, options);
-      if (!module) give_up(module.error());
-      auto program = pyptx::emu::decode(*module, {});
-      if (!program) give_up(program.error());
-      programs_[i] = *program;
-    }
-  }
-
-  double once(Numerics numerics) const {
-    double spent[2];
-    for (int i = 0; i < 2; ++i) {
-      pyptx::emu::Launch launch;
-      launch.block = {job_.threads, 1, 1};
-      launch.options.threads = 1;
-      launch.options.numerics = numerics;
-      const double start = now();
-      auto report = pyptx::emu::run(*programs_[i], launch);
-      spent[i] = now() - start;
-      if (!report) give_up(report.error());
-    }
-    return (spent[1] - spent[0]) / ((kLoops[1] - kLoops[0]) * job_.instructions);
-  }
-
- private:
-  static constexpr int kLoops[2] = {2, 40};
-  const Job& job_;
-  std::shared_ptr<const pyptx::emu::Program> programs_[2];
-};
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+/// Microseconds of one instruction.
+double once(const Timed& timed, const Job& job, Numerics numerics) {
+  pyptx::emu::Options options;
+  options.numerics = numerics;
+  const auto spent = timed.once(options);
+  return spent.microseconds / (spent.loops * job.instructions);
 }
 
 }  // namespace
@@ -145,12 +77,13 @@ int main(int argc, char** argv) {
       mma("mma m16n8k16 bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2),
       mma("mma m16n8k16 f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 2),
   };
-  std::vector<Timed> timed(std::begin(jobs), std::end(jobs));
+  std::vector<Timed> timed;
+  for (const Job& job : jobs) timed.emplace_back(job, 2, 40);
   std::vector<std::vector<double>> results(2 * timed.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      results[2 * i].push_back(timed[i].once(Numerics::Fast));
-      results[2 * i + 1].push_back(timed[i].once(Numerics::Exact));
+      results[2 * i].push_back(once(timed[i], jobs[i], Numerics::Fast));
+      results[2 * i + 1].push_back(once(timed[i], jobs[i], Numerics::Exact));
     }
   }
   std::printf("%-40s %10s %10s  (us each, median of %d)\n", "", "fast", "exact", rounds);

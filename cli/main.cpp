@@ -11,5 +11,6 @@
 
 int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
-  return pyptx::cli::run(words, {std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0});
+  return pyptx::cli::run(words, {std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0,
+                                 isatty(STDERR_FILENO) != 0});
 }

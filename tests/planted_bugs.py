@@ -36,6 +36,7 @@ class Planted:
     codes: tuple[str, ...]
     threads: int
     ctas: int
+    arch: str
 
     @property
     def name(self) -> str:
@@ -58,6 +59,7 @@ class Planted:
             grid=(self.ctas, 1, 1),
             cluster=(self.ctas, 1, 1),
             block=(self.threads, 1, 1),
+            arch=self.arch,
         )
         def planted(X, Y):
             body(*ptx.global_ptrs(X, Y), broken=wrong)
@@ -69,11 +71,11 @@ class Planted:
 CASES: list[Planted] = []
 
 
-def case(*codes: str, threads: int = 64, ctas: int = 1) -> Callable[..., Any]:
+def case(*codes: str, threads: int = 64, ctas: int = 1, arch: str = "sm_90a") -> Callable[..., Any]:
     """Register a case."""
 
     def register(body: Callable[..., None]) -> Callable[..., None]:
-        CASES.append(Planted(body, codes, threads, ctas))
+        CASES.append(Planted(body, codes, threads, ctas, arch))
         return body
 
     return register

@@ -51,6 +51,18 @@ def one_lane_arrives_for_its_warp(x: Any, y: Any, *, broken: bool) -> None:
 
 
 @case("PTX0920")
+def relaxed_arrival_without_a_fence(x: Any, y: Any, *, broken: bool) -> None:
+    tile = smem.alloc(u32, (64,), name="tile").address()
+    store(ptx.addr(tile + thread() * 4), thread())
+    if not broken:
+        ptx.inst.fence.acq_rel.cluster()
+    ptx.inst.barrier.cluster.arrive.relaxed.aligned()
+    ptx.inst.barrier.cluster.wait.acquire.aligned()
+    value = load(reg.scalar(u32), ptx.addr(tile + (thread() ^ 32) * 4))  # guilty
+    put(ptx.addr(y + thread() * 4), value)
+
+
+@case("PTX0920")
 def arrival_without_release(x: Any, y: Any, *, broken: bool) -> None:
     tile = smem.alloc(u32, (32,), name="tile").address()
     bar = make_barrier(32)

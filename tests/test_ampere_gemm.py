@@ -29,11 +29,11 @@ def product(m: int, n: int, k: int, **options: str) -> float:
 SHAPES = [(128, 128, 32), (128, 128, 192), (100, 72, 40), (130, 129, 136), (1, 1, 8), (37, 6, 72)]
 
 
-@pytest.mark.parametrize("completion", ["earliest", "latest"])
+@pytest.mark.parametrize("schedule", ["earliest", "latest"])
 @pytest.mark.parametrize(("m", "n", "k"), SHAPES)
-def test_product(m: int, n: int, k: int, completion: str) -> None:
+def test_product(m: int, n: int, k: int, schedule: str) -> None:
     """Copies that land at once show a stage filled too early, late ones a wait that is missing."""
-    assert product(m, n, k, completion=completion) < 1e-5
+    assert product(m, n, k, schedule=schedule) < 1e-5
 
 
 @pytest.mark.parametrize("core", ["ampere", "hopper", "target"])

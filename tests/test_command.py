@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,32 @@ def test_isa_answers() -> None:
     result = pyptx("isa", "mma.sync.aligned.m16n8k16")
     assert result.returncode == 0
     assert "mma.sync.aligned" in result.stdout
+
+
+ENDLESS = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry endless()
+{
+LOOP:
+    bra LOOP;
+}
+"""
+
+
+def test_ctrl_c_ends_a_run(tmp_path: Path) -> None:
+    """As a shell does it: SIGINT to the process, whose exit status says so."""
+    file = tmp_path / "endless.ptx"
+    file.write_text(ENDLESS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pyptx", "run", str(file)],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    time.sleep(1.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in err

@@ -28,6 +28,7 @@ SCRIPTS = [
     "hopper/softmax.py",
     "hopper/swiglu.py",
     "hopper/gemm.py",
+    "hopper/clustered_gemm.py",
     "hopper/grouped_gemm.py",
 ]
 NOT_EMULATED = ["blackwell/gemm.py"]
@@ -50,10 +51,15 @@ TEXTS: dict[str, tuple[tuple[str, ...], Callable[[str], list[str]]]] = {
         )
         for name in ("layer_norm", "softmax", "swiglu")
     },
-    "hopper/gemm": (
-        ("sm_90a",),
-        lambda t: [build("hopper/gemm", tma=tma).ptx(**GEMMS) for tma in ("value", "pointer")],
-    ),
+    **{
+        f"hopper/{name}": (
+            ("sm_90a",),
+            lambda t, name=name: [
+                build(f"hopper/{name}", tma=tma).ptx(**GEMMS) for tma in ("value", "pointer")
+            ],
+        )
+        for name in ("gemm", "clustered_gemm")
+    },
     "hopper/grouped_gemm": (
         ("sm_90a",),
         lambda t: [
@@ -91,7 +97,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/hopper", sys.argv[2]]
 from example_modules import example
 ampere, blackwell = example("ampere/gemm"), example("blackwell/gemm")
-import gemm, grouped_gemm, layer_norm, rms_norm, softmax, swiglu, vector_add
+import clustered_gemm, gemm, grouped_gemm, layer_norm, rms_norm, softmax, swiglu, vector_add
 
 def texts():
     return [
@@ -103,6 +109,7 @@ def texts():
         vector_add.vector_add.ptx(N=1000, VEC=2),
         gemm.build_gemm(tma="pointer").ptx(M=200, N=136, K=192),
         gemm.build_gemm(tma="value").ptx(M=200, N=136, K=192),
+        clustered_gemm.build_clustered_gemm().ptx(M=200, N=136, K=192),
         grouped_gemm.build_grouped_gemm(G=3).ptx(T=200, N=136, K=192),
         ampere.build_gemm().ptx(M=200, N=136, K=192),
         blackwell.build_gemm(ctas=1).ptx(M=200, N=136, K=192),
@@ -118,12 +125,23 @@ for text in first:
 """
 
 
-def run(script: str) -> str:
+def run(script: str, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / script)], capture_output=True, text=True, check=False
+        [sys.executable, str(EXAMPLES / script), *words],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_the_demonstration_shows_text_errors_and_costs() -> None:
+    out = run("hopper/rms_norm.py", "--ptx", "--profile", "--rows", "4", "--columns", "64")
+    assert ".visible .entry rms_norm(" in out
+    assert out.count("largest error against float64") >= 1
+    assert "warp instructions" in out
+    assert "ld.global.f32 x2  rms_norm.py:" in out
 
 
 def test_every_example_is_here() -> None:
@@ -176,4 +194,4 @@ def test_two_processes_and_two_threads_trace_the_same_text():
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(digests, ["1", "2"])
     assert first == second
-    assert len(first.split()) == 12
+    assert len(first.split()) == 13

@@ -348,10 +348,10 @@ def test_an_error_in_the_grid_callable_is_the_authors_own() -> None:
 def test_emulate_reports_and_is_repeatable() -> None:
     k = sample_kernels.build_vector_add()
     a = np.ones(300, dtype=np.float32)
-    out, report = k.emulate(a, a, seed=7, completion="random", report=True)
+    out, report = k.emulate(a, a, seed=7, schedule="random", report=True)
     np.testing.assert_array_equal(out, 2 * a)
-    assert report["warp_instructions"] > 0
-    assert k.emulate(a, a, seed=7, completion="random", report=True)[1] == report
+    assert report.warp_instructions > 0
+    assert k.emulate(a, a, seed=7, schedule="random", report=True)[1] == report
 
 
 @pytest.mark.parametrize("tma", ["pointer", "value"])

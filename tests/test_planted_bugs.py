@@ -10,6 +10,7 @@ import pytest
 
 import planted_copies  # noqa: F401 - each registers its cases
 import planted_matrices  # noqa: F401
+import planted_tensor_memory  # noqa: F401
 import planted_threads  # noqa: F401
 from planted_bugs import CASES, WORDS, Planted
 from pyptx import EmulatorError
@@ -30,7 +31,7 @@ def test_the_broken_kernel_is_reported(case: Planted) -> None:
     x = np.arange(WORDS, dtype=np.uint32)
     for seed, completion in SCHEDULES[:12]:
         with pytest.raises(EmulatorError) as caught:
-            kernel.emulate(x, seed=seed, completion=completion, threads=1)
+            kernel.emulate(x, seed=seed, schedule=completion, threads=1)
         (found,) = caught.value.diagnostics
         where = f"seed {seed}, {completion}:\n{caught.value}"
         assert found.code in case.codes, where
@@ -43,7 +44,7 @@ def test_the_correct_kernel_is_not(case: Planted) -> None:
     kernel = case.build(broken=False)
     x = np.arange(WORDS, dtype=np.uint32)
     for seed, completion in SCHEDULES:
-        kernel.emulate(x, seed=seed, completion=completion, threads=1)
+        kernel.emulate(x, seed=seed, schedule=completion, threads=1)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -36,17 +36,18 @@ def rows(name: str) -> tuple[Any, list[Any]]:
 def test_rows(name: str) -> None:
     kernel, inputs = rows(name)
     for seed, completion in SCHEDULES:
-        kernel.emulate(*inputs, seed=seed, completion=completion)
+        kernel.emulate(*inputs, seed=seed, schedule=completion)
 
 
 @pytest.mark.parametrize("tma", ["value", "pointer"])
-def test_gemm(tma: str) -> None:
+@pytest.mark.parametrize("name", ["gemm", "clustered_gemm"])
+def test_gemm(name: str, tma: str) -> None:
     torch = pytest.importorskip("torch")
-    kernel = example("hopper/gemm").build_gemm(tma=tma)
+    kernel = getattr(example(f"hopper/{name}"), f"build_{name}")(tma=tma)
     for m, n, k in ((128, 128, 512), (130, 129, 200)):
         a, b = (torch.from_numpy(floats(size, k)).to(torch.bfloat16) for size in (m, n))
         for seed, completion in SCHEDULES:
-            kernel.emulate(a, b, seed=seed, completion=completion)
+            kernel.emulate(a, b, seed=seed, schedule=completion)
 
 
 def test_grouped_gemm() -> None:
@@ -57,4 +58,4 @@ def test_grouped_gemm() -> None:
     x = torch.from_numpy(floats(sum(sizes), k)).to(torch.bfloat16)
     w = torch.from_numpy(floats(len(sizes), n, k)).to(torch.bfloat16)
     for seed, completion in SCHEDULES:
-        kernel.emulate(x, w, offsets, seed=seed, completion=completion)
+        kernel.emulate(x, w, offsets, seed=seed, schedule=completion)

@@ -16,7 +16,7 @@ cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=O
 }
 status=0
 for example in vector_add hopper/rms_norm hopper/layer_norm hopper/softmax hopper/swiglu hopper/gemm \
-  hopper/grouped_gemm ampere/gemm; do
+  hopper/clustered_gemm hopper/grouped_gemm ampere/gemm; do
   echo "== examples/$example.py"
   python3 "examples/$example.py" 2>&1 | tail -20 || status=1
 done

@@ -67,10 +67,19 @@ def run_and_check(
             raise SystemExit("the result is wrong")
 
 
+def show_profile(k: Kernel, inputs: Arrays) -> None:
+    """Print what a run on the emulator costs: in all, by opcode and line, and by instruction."""
+    _, report = k.emulate(*inputs, report=True)
+    print(f"\n{report}\n{report.profile()}")
+
+
 def arguments(doc: str | None) -> argparse.Namespace:
-    """Read the command line: --rows, --columns, --ptx."""
+    """Read the command line: --rows, --columns, --ptx, --profile."""
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--columns", type=int, default=1024)
     parser.add_argument("--ptx", action="store_true", help="print the PTX first")
+    parser.add_argument(
+        "--profile", action="store_true", help="print what the emulator executed, by instruction"
+    )
     return parser.parse_args()

@@ -85,9 +85,13 @@ class TileRing:
                 )
             ptx.wgmma.commit_group()
             ptx.wgmma.wait_group(0)
-            ptx.mbarrier.arrive(self.empty[ring.stage], pred=lane == 0)
+            self.release(ring.stage, lane)
             ring.advance()
         return acc
+
+    def release(self, stage: Any, lane: Any) -> None:
+        """Say that this warp has read a stage."""
+        ptx.mbarrier.arrive(self.empty[stage], pred=lane == 0)
 
 
 def store_fragment(acc: Any, pc: Any, row: Any, column: Any, rows: Any, n: int) -> None:

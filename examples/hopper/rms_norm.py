@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RMSNorm: one warp normalises one row. From PyTorch, from jax.jit and from NumPy.
 
-    python examples/hopper/rms_norm.py [--ptx] [--rows 64] [--columns 1024]
+    python examples/hopper/rms_norm.py [--ptx] [--profile] [--rows 64] [--columns 1024]
 
 On a machine with an NVIDIA GPU the kernel runs there, else on the emulator; either way the result
 is compared with a float64 reference.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from everywhere import arguments, run_and_check
+from everywhere import arguments, run_and_check, show_profile
 
 from pyptx import Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
@@ -89,6 +89,8 @@ def main() -> None:
     x = (rng.standard_normal((options.rows, options.columns)) * 0.3).astype(np.float32)
     w = (rng.standard_normal(options.columns) * 0.1 + 1.0).astype(np.float32)
     run_and_check("rms_norm", k, (x, w), reference)
+    if options.profile:
+        show_profile(k, (x, w))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,13 @@ import sys
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Signature, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures
+from pyptx._emulation import EmulatorReport
 from pyptx._limits import check_block, check_cluster
 from pyptx._report import Report, SourceLine, make_report
 from pyptx._specialize import Facts, Options, Specializer, Traced
@@ -269,31 +271,42 @@ class Kernel(_core.KernelBase):
         self,
         *args: Any,
         seed: int = 0,
-        completion: str = "latest",
-        threads: int = 0,
+        schedule: str = "latest",
         numerics: str = "fast",
         tensor_core: str = "target",
         checks: str = "races",
+        threads: int = 0,
+        trace: str | PathLike[str] | None = None,
+        progress: bool | Callable[[int, int, float], object] | None = None,
         out: Any = None,
         report: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Run on the CPU emulator: NumPy arrays or CPU tensors in, outputs out.
 
-        `completion` says when asynchronous copies land: "earliest", "latest" or "random" (by
-        `seed`). `numerics` says how matrix instructions add: "fast" (in f32) or "exact", bit for
-        bit as `tensor_core` does: "ampere", "ada", "hopper", "blackwell", ..., or that of the
-        kernel's target. `checks="races"` also judges shared memory for races, missing waits and
-        fences and reads of what nobody wrote; `"basic"` does not, as calls of the kernel itself.
-        With `report=True` the result is `(outputs, report)`.
+        `schedule` says when asynchronous copies land: "earliest", "latest" or "random"; `seed`
+        picks the order of warps and, with "random", the landings and how long a warp runs at a
+        time. `numerics` says how matrix instructions add: "fast" (in f32) or "exact", bit for bit
+        as `tensor_core` does: "ampere", "ada", "hopper", "blackwell", ..., or that of the kernel's
+        target. `checks="races"` also judges shared memory for races, missing waits and fences;
+        `"basic"` does not, as calls of the kernel itself.
+
+        `trace` names a file for a trace that Perfetto (or chrome://tracing) opens: what every
+        warp did, waited for and had under way, with the Python line. `progress` is called with
+        CTAs done, CTAs in all and seconds passed; by default a run of several seconds shows a
+        line on a terminal, and False is silent. With `report=True` the result is
+        `(outputs, report)`, an `EmulatorReport` with counters.
         """
         options = {
             "seed": seed,
-            "completion": completion,
+            "schedule": schedule,
             "threads": threads,
             "numerics": numerics,
             "tensor_core": tensor_core,
             "checks": checks,
+            "counters": report,
+            "trace": None if trace is None else fspath(trace),
+            "progress": progress,
         }
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
@@ -306,7 +319,7 @@ class Kernel(_core.KernelBase):
             raise TypeError("Kernel.emulate takes NumPy arrays or CPU tensors, not JAX arrays")
         else:
             results, counts = _runtime.call_numpy(self, captures, args, outs, kwargs, options)
-        return (results, counts) if report else results
+        return (results, EmulatorReport.of(counts)) if report else results
 
     def launch_grid(self, **kwargs: Any) -> tuple[int, int, int]:
         """Return the grid for these dimensions and template values."""

@@ -8,7 +8,12 @@ namespace pyptx::cli {
 std::optional<std::string_view> Arguments::option(std::string_view name) const {
   const auto found = options.find(name);
   if (found == options.end()) return std::nullopt;
-  return found->second;
+  return found->second.back();
+}
+
+std::span<const std::string> Arguments::every(std::string_view name) const {
+  const auto found = options.find(name);
+  return found == options.end() ? std::span<const std::string>() : found->second;
 }
 
 std::optional<Arguments> read_arguments(std::span<const std::string> words,
@@ -38,7 +43,8 @@ std::optional<Arguments> read_arguments(std::span<const std::string> words,
         problem = name + " needs a value";
         return std::nullopt;
       }
-      arguments.options[name] = equal == std::string::npos ? words[++i] : word.substr(equal + 1);
+      arguments.options[name].push_back(equal == std::string::npos ? words[++i]
+                                                                   : word.substr(equal + 1));
     } else {
       problem = "unknown option '" + word + "'";
       return std::nullopt;

@@ -18,10 +18,13 @@ namespace pyptx::cli {
 struct Arguments {
   std::vector<std::string> positional;
   std::set<std::string, std::less<>> flags;
-  std::map<std::string, std::string, std::less<>> options;
+  std::map<std::string, std::vector<std::string>, std::less<>> options;
 
   bool has(std::string_view flag) const { return flags.contains(flag); }
+  /// The last value given for it.
   std::optional<std::string_view> option(std::string_view name) const;
+  /// All of them, in order.
+  std::span<const std::string> every(std::string_view name) const;
 };
 
 /// What a subcommand takes; names with their dashes ("--json").

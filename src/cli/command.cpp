@@ -23,6 +23,7 @@ struct Entry {
 constexpr std::array kSubcommands{
     Entry{"check", "verify PTX files and show what is wrong, with the place and the remedy", check},
     Entry{"fmt", "print PTX files in canonical form", fmt},
+    Entry{"run", "run an entry of a PTX file on the CPU emulator", run_entry},
     Entry{"explain", "tell what a diagnostic code means", explain},
     Entry{"isa", "tell what the instruction table knows of an instruction", isa},
 };

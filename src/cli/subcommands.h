@@ -19,6 +19,8 @@ int check(std::span<const std::string> words, Streams& streams);
 int fmt(std::span<const std::string> words, Streams& streams);
 int explain(std::span<const std::string> words, Streams& streams);
 int isa(std::span<const std::string> words, Streams& streams);
+/// pyptx run.
+int run_entry(std::span<const std::string> words, Streams& streams);
 
 /// Says what is wrong with the command itself; returns kUsageError.
 int usage_error(Streams& streams, std::string_view command, std::string_view problem);

@@ -20,6 +20,7 @@ constexpr std::string_view kMagic = "pyptx-plan";
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kKindLetters = "pvmM";  // in the order of ParamSlot::Kind
 constexpr std::size_t kMapNumbers = 24;
+constexpr std::size_t kLongMapNumbers = 33;  // of a map that is interleaved or of im2col
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -79,6 +80,12 @@ void append_map(std::string& out, const layout::TensorMap& map) {
   add(static_cast<std::uint64_t>(map.swizzle));
   add(map.oob_nan ? 1 : 0);
   add(map.l2_promotion);
+  if (!map.is_interleaved() && !map.is_im2col()) return;
+  add(static_cast<std::uint64_t>(map.interleave));
+  for (const auto corner : map.im2col.lower) add(static_cast<std::uint32_t>(corner));
+  for (const auto corner : map.im2col.upper) add(static_cast<std::uint32_t>(corner));
+  add(map.im2col.channels);
+  add(map.im2col.pixels);
 }
 
 std::string dims(std::string_view letter, const Dim3& value) {
@@ -213,6 +220,20 @@ bool read_map(const std::uint64_t* n, layout::TensorMap& map) {
   return ok;
 }
 
+/// What follows in a long map; one that a short map could say is not one.
+bool read_long_map(const std::uint64_t* n, layout::TensorMap& map) {
+  bool ok = narrow(*n++, map.interleave, static_cast<std::uint64_t>(layout::Interleave::B32));
+  std::uint32_t corner = 0;
+  for (auto* corners : {&map.im2col.lower, &map.im2col.upper}) {
+    for (auto& value : *corners) {
+      ok = narrow(*n++, corner) && ok;
+      value = static_cast<std::int32_t>(corner);
+    }
+  }
+  ok = narrow(n[0], map.im2col.channels) && narrow(n[1], map.im2col.pixels) && ok;
+  return ok && (map.is_interleaved() || map.is_im2col());
+}
+
 diag::Status Reader::parameter(std::string_view text, LaunchPlan& plan) {
   const std::size_t kind = text.empty() ? std::string_view::npos : kKindLetters.find(text[0]);
   if (kind == std::string_view::npos || text.size() < 2 || text[1] != ':') {
@@ -221,7 +242,7 @@ diag::Status Reader::parameter(std::string_view text, LaunchPlan& plan) {
   auto list = numbers(text.substr(2), text);
   if (!list) return list.failure();
   const Numbers& n = *list;
-  if (n.size() != 3 && n.size() != 3 + kMapNumbers) {
+  if (n.size() != 3 && n.size() != 3 + kMapNumbers && n.size() != 3 + kLongMapNumbers) {
     return diag::fail(diag::Kind::BadPlan, {concat("'", text, "' has ", n.size(), " numbers")});
   }
   ParamSlot slot;
@@ -229,6 +250,7 @@ diag::Status Reader::parameter(std::string_view text, LaunchPlan& plan) {
   slot.bits = n[2];
   bool ok = narrow(n[0], slot.tensor) && narrow(n[1], slot.size);
   if (n.size() > 3) ok = ok && read_map(n.data() + 3, slot.map);
+  if (n.size() > 3 + kMapNumbers) ok = ok && read_long_map(n.data() + 3 + kMapNumbers, slot.map);
   if (!ok) return out_of_range(text);
   // A map that says nothing is left out by the writer: one spelling per plan.
   if (n.size() > 3 && slot.map == layout::TensorMap{}) {

@@ -104,10 +104,11 @@ diag::Result<EncodedMap> encode_map(const layout::TensorMap& map, std::uint64_t 
   }
   if (map.is_im2col()) return encode_im2col(api, map, address);
   EncodedMap out;
-  const auto code = api.encode_tiled(
-      out.bytes.data(), static_cast<int>(map.type), map.rank, cuda::as_pointer(address),
-      map.dims.data(), map.strides.data(), map.box.data(), map.element_strides.data(),
-      /*interleave=*/0, static_cast<int>(map.swizzle), map.l2_promotion, map.oob_nan ? 1 : 0);
+  const auto code =
+      api.encode_tiled(out.bytes.data(), static_cast<int>(map.type), map.rank,
+                       cuda::as_pointer(address), map.dims.data(), map.strides.data(),
+                       map.box.data(), map.element_strides.data(), static_cast<int>(map.interleave),
+                       static_cast<int>(map.swizzle), map.l2_promotion, map.oob_nan ? 1 : 0);
   if (code != cuda::kSuccess) return diag::fail(cuda_error(api, "cuTensorMapEncodeTiled", code));
   return out;
 }

@@ -68,6 +68,19 @@ std::string wait_text(const Warp& warp, const Split& split) {
       return mbarrier_text(warp, wait);
     case Wait::Kind::WgmmaGroups:
       return "the other warps of its warpgroup to issue wgmma";
+    case Wait::Kind::TensorColumns:
+      return std::to_string(wait.value) + " columns of tensor memory, of which " +
+             std::to_string(warp.cta->tensor.free_columns()) + " are free";
+    case Wait::Kind::TensorPair: {
+      const TensorMemory& pair = warp.cta->cluster->ctas[warp.cta->rank & ~1U]->tensor;
+      const auto& calls = wait.address == 1 ? pair.frees : pair.allocates;
+      if (calls[(warp.cta->rank & 1U) ^ 1U].warp == nullptr) {
+        return std::string("a warp of the peer CTA to ") +
+               (wait.address == 1 ? "free" : "allocate") + " tensor memory with it";
+      }
+      return std::to_string(calls[0].columns) + " columns of tensor memory, of which " +
+             std::to_string(pair.free_columns()) + " are free";
+    }
     default:
       return "nothing";
   }
@@ -112,7 +125,22 @@ Step Warp::fail(const Inst& inst, diag::Diagnostic diagnostic) {
   return Step::Fault;
 }
 
+std::unique_ptr<diag::Diagnostic> Cluster::leak() {
+  for (const auto& cta : ctas) {
+    if (cta->tensor.allocations().empty()) continue;
+    const TensorMemory::Allocation& left = cta->tensor.allocations().front();
+    Warp& warp = cta->warps[0];
+    warp.active = 0;
+    warp.fail(*left.inst,
+              diag::Diagnostic(diag::Kind::EmuTensorLeak,
+                               {std::to_string(left.columns), std::to_string(left.first)}));
+    return std::move(warp.fault);
+  }
+  return nullptr;
+}
+
 std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
+  if (auto found = leak()) return found;
   for (const auto& cta : ctas) {
     const Mbarrier* barrier = cta->mbarriers.unbalanced();
     if (barrier == nullptr) continue;

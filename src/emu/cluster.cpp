@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "observe/observer.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
@@ -42,6 +43,15 @@ bool Cluster::is_over(Warp& warp, Split& split) {
       WarpgroupQueue& queue = warp.cta->wgmma[warp.id / 4];
       return !queue.is_open(wait.value) || queue.complete(*warp.cta, warp.id / 4, wait.value);
     }
+    case Wait::Kind::TensorColumns:
+      return warp.cta->tensor.fit(static_cast<u32>(wait.value)).has_value();
+    case Wait::Kind::TensorPair: {
+      const TensorMemory& pair = ctas[warp.cta->rank & ~1U]->tensor;
+      if (wait.address == 1) return pair.freed_pairs != wait.value;
+      const bool are_here = pair.allocates[0].warp != nullptr && pair.allocates[1].warp != nullptr;
+      return pair.allocated_pairs != wait.value ||
+             (are_here && pair.fit(pair.allocates[0].columns).has_value());
+    }
     default:
       return true;
   }
@@ -69,8 +79,12 @@ void Cluster::lanes_exited(Warp& warp, u32 mask) {
 }
 
 bool Cluster::complete_one() {
+  const bool is_random = policy() == Completion::Random;
+  if (!tensor.empty() && (bulk.empty() || (is_random && random.below(2) == 0))) {
+    tensor.complete_oldest(*this);
+    return true;
+  }
   if (!bulk.empty()) {
-    const bool is_random = policy() == Completion::Random;
     bulk.complete(*this, is_random ? random.below(static_cast<u32>(bulk.size())) : 0);
     return true;
   }
@@ -107,6 +121,13 @@ bool Cluster::wake_timed_waits() {
   return woke;
 }
 
+bool Cluster::take_fault() {
+  for (Warp* warp : order) {
+    if (!error && warp->fault) error = std::move(warp->fault);
+  }
+  return error != nullptr;
+}
+
 bool Cluster::step(u64* counts) {
   bool ran = false;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -116,7 +137,8 @@ bool Cluster::step(u64* counts) {
     u32 quantum = kQuantum;
     if (policy() == Completion::Random) {
       quantum = 16 + random.below(kQuantum);
-      if (random.below(4) == 0) complete_one();
+      // What is wrong with it is told before anybody can see its results.
+      if (random.below(4) == 0 && complete_one() && take_fault()) return true;
     }
     if (warp.run(quantum)) {
       ran = true;
@@ -142,19 +164,12 @@ Cluster::State Cluster::run(u64 budget, u64* counts) {
     // A warp that polls with plain loads may wait for a copy: let one complete now and then.
     if (!error && !is_finished && ((++rounds & 63U) == 0)) complete_one();
     if (!error && is_finished) {
-      while (!error && complete_one()) {
-        for (Warp* warp : order) {
-          if (warp->fault) error = std::move(warp->fault);
-        }
-      }
+      while (!error && complete_one()) take_fault();
       if (!error) error = leftover();
       if (!error) return State::Done;
     }
     if (!error && !ran && !unstick()) error = std::make_unique<diag::Diagnostic>(deadlock());
-    for (Warp* warp : order) {
-      if (!error && warp->fault) error = std::move(warp->fault);
-    }
-    if (error) return State::Failed;
+    if (take_fault()) return State::Failed;
     clock += 1;
   }
   return State::Running;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "async/bulk_queue.h"
+#include "async/tcgen05_queue.h"
 #include "cta.h"
 #include "memory.h"
 
@@ -31,6 +32,8 @@ class Random {
   u64 state_;
 };
 
+class Observer;
+struct Observed;
 class RaceDetector;
 
 struct Cluster {
@@ -50,7 +53,9 @@ struct Cluster {
   std::vector<Warp*> order;  // the scheduler's
   Random random{0};
   BulkQueue bulk;
+  TensorQueue tensor;
   std::unique_ptr<RaceDetector> races;  // null: nobody asked
+  std::unique_ptr<Observer> observer;   // null: nobody counts or traces
   std::size_t last_buffer = 0;
   /// Counts every event that a waiting warp could be waiting for.
   u64 progress = 0;
@@ -58,6 +63,7 @@ struct Cluster {
   u32 arrived = 0;  // threads at the cluster barrier
   u64 generation = 0;
   std::unique_ptr<diag::Diagnostic> error;
+  std::string output;  // of vprintf
 
   /// Runs about `budget` warp instructions.
   State run(u64 budget, u64* counts);
@@ -73,10 +79,14 @@ struct Cluster {
   bool step(u64* counts);
   bool unstick();
   bool complete_one();
+  /// Whether somebody has failed; the first one's fault becomes the error.
+  bool take_fault();
   bool wake_timed_waits();
   diag::Diagnostic deadlock();
   /// What is wrong although everybody has finished: bytes that do not add up, copies in flight.
   std::unique_ptr<diag::Diagnostic> leftover();
+  /// Tensor memory that nobody has freed.
+  std::unique_ptr<diag::Diagnostic> leak();
 
   u64 stuck_progress_ = ~0ULL;
   u32 stuck_rounds_ = 0;

@@ -10,7 +10,9 @@
 #include "async/copy_queue.h"
 #include "async/wgmma_queue.h"
 #include "mbarrier.h"
+#include "tensor_memory.h"
 #include "warp.h"
+#include "written_words.h"
 
 namespace pyptx::emu {
 
@@ -37,6 +39,7 @@ struct Cta {
   u32 threads = 0;
   u32 finished_warps = 0;
   std::vector<std::byte> shared;  // the reserved part included
+  WrittenWords written;           // of shared
   std::vector<std::byte> local;   // allocated on first use
   std::unique_ptr<std::byte[]> register_storage;
   std::vector<Warp> warps;
@@ -44,6 +47,7 @@ struct Cta {
   MbarrierTable mbarriers;
   std::vector<CopyQueue> copies;      // per warp: cp.async
   std::vector<WarpgroupQueue> wgmma;  // per warpgroup
+  TensorMemory tensor;
 
   bool done() const { return finished_warps == warps.size(); }
   void lanes_exited(Warp& warp, u32 mask);

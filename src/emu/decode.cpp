@@ -58,6 +58,7 @@ class Decoder {
     end.guard = layout_.literal(0, kAllLanes);
     end.index = program_.code.empty() ? 0 : program_.code.back().index;
     program_.code.push_back(end);
+    program_.accesses.emplace_back();
     program_.register_bytes = (layout_.register_file_bytes() + 63U) & ~63U;
     return diag::success();
   }
@@ -90,6 +91,7 @@ class Decoder {
     }
     low.out.run = handler;
     program_.code.push_back(low.out);
+    program_.accesses.push_back(low.access);
     return diag::success();
   }
 

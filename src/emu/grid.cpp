@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <iostream>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "cluster.h"
+#include "observe/observer.h"
 
 namespace pyptx::emu {
 namespace {
@@ -20,6 +22,8 @@ namespace {
 /// Clusters resident at once when they take turns, and warp instructions of a turn.
 constexpr u64 kResident = 132;
 constexpr u64 kTurn = 1U << 16;
+/// What the calling thread does alone before it starts others: they cost about as much.
+constexpr std::chrono::microseconds kAlone{100};
 /// How often the caller's interrupt is asked.
 constexpr std::chrono::milliseconds kAskEvery{20};
 
@@ -73,6 +77,9 @@ class Grid {
   Grid(const Program& program, const Launch& launch)
       : program_(program),
         launch_(launch),
+        observed_(launch.options.counters || launch.options.trace != nullptr
+                      ? std::make_unique<Observed>(program)
+                      : nullptr),
         memory_(program, launch.buffers, launch.params),
         clusters_(static_cast<u64>(launch.grid.x / launch.cluster.x) *
                   (launch.grid.y / launch.cluster.y) * (launch.grid.z / launch.cluster.z)) {}
@@ -81,13 +88,18 @@ class Grid {
     const u64 cores = std::max(1U, std::thread::hardware_concurrency());
     u64 threads = launch_.options.threads == 0 ? cores : launch_.options.threads;
     threads = std::min(threads, clusters_);
+    if (launch_.options.trace != nullptr) trace_.emplace(*launch_.options.trace);
     if (program_.is_ordered) {
       run_in_turns();
     } else if (threads <= 1) {
-      run_independent();
+      run_independent([] {});
     } else {
       run_on(threads);
     }
+    if (trace_) trace_->finish();
+    std::ostream& out = launch_.options.output != nullptr ? *launch_.options.output : std::cout;
+    for (const auto& [cluster, text] : output_) out << text;
+    if (!output_.empty()) out.flush();
     if (error_) return diag::fail(std::move(*error_));
     return report();
   }
@@ -98,17 +110,21 @@ class Grid {
   /// The calling thread takes part, and goes on asking for interrupts until the last is done.
   void run_on(u64 threads) {
     std::vector<std::thread> pool;
-    u64 busy = threads - 1;
+    u64 busy = 0;
     std::condition_variable one_done;
-    for (u64 i = 1; i < threads; ++i) {
-      pool.emplace_back([&] {
-        run_independent();
-        const std::lock_guard lock(mutex_);
-        --busy;
-        one_done.notify_one();
-      });
-    }
-    run_independent();
+    const Clock::time_point begin = Clock::now();
+    run_independent([&] {
+      if (!pool.empty() || Clock::now() - begin < kAlone || next_ >= clusters_) return;
+      busy = threads - 1;
+      for (u64 i = 1; i < threads; ++i) {
+        pool.emplace_back([&] {
+          run_independent([] {});
+          const std::lock_guard lock(mutex_);
+          --busy;
+          one_done.notify_one();
+        });
+      }
+    });
     std::unique_lock lock(mutex_);
     while (!one_done.wait_for(lock, kAskEvery, [&] { return busy == 0; })) {
       lock.unlock();
@@ -120,9 +136,15 @@ class Grid {
   }
 
   bool is_interrupted() {
-    if (stop_ || launch_.options.interrupt == nullptr) return stop_;
+    const Options& options = launch_.options;
+    if (stop_ || (options.interrupt == nullptr && !options.progress)) return stop_;
     if (std::this_thread::get_id() != caller_ || Clock::now() - asked_ < kAskEvery) return false;
-    if (launch_.options.interrupt()) {
+    if (options.progress) {
+      const u64 per_cluster = u64{launch_.cluster.x} * launch_.cluster.y * launch_.cluster.z;
+      const std::chrono::duration<double> passed = Clock::now() - started_;
+      options.progress({done_ * per_cluster, clusters_ * per_cluster, passed.count()});
+    }
+    if (options.interrupt != nullptr && options.interrupt()) {
       record(~0ULL - 1, diag::Diagnostic(diag::Kind::EmuInterrupted, {}));
       stop_ = true;
     }
@@ -144,14 +166,43 @@ class Grid {
     for (std::size_t i = 0; i < counts.size(); ++i) counts_[i] += counts[i];
   }
 
-  void run_independent() {
+  std::unique_ptr<Cluster> start(u64 index) const {
+    if (!observed_) return make_cluster(program_, launch_, memory_, index);
+    auto cluster = make_cluster(observed_->program, launch_, memory_, index);
+    const u64 events = std::max<u64>(1, launch_.options.trace_events / clusters_);
+    cluster->observer = std::make_unique<Observer>(*cluster, *observed_, trace_ ? events : 0);
+    return cluster;
+  }
+
+  /// The cluster is through: takes what its observer has gathered.
+  void end(Cluster& cluster) {
+    ++done_;
+    if (!cluster.output.empty()) {
+      const std::lock_guard lock(mutex_);
+      output_.emplace(cluster.index, std::move(cluster.output));
+    }
+    if (!cluster.observer) return;
+    Timeline& timeline = cluster.observer->timeline();
+    std::string text = trace_ ? trace_text(cluster, timeline) : std::string();
+    const std::lock_guard lock(mutex_);
+    tally_.add(cluster.observer->tally());
+    if (trace_) trace_->add(cluster.index, std::move(text), timeline.dropped());
+  }
+
+  /// Calls after_turn() now and then.
+  template <typename F>
+  void run_independent(F&& after_turn) {
     std::vector<u64> counts(program_.code.size());
+    u64 turn = kTurn / 32;  // the first is short: nobody else has started yet
     for (u64 index = next_++; index < clusters_ && index < failed_; index = next_++) {
-      const std::unique_ptr<Cluster> cluster = make_cluster(program_, launch_, memory_, index);
+      const std::unique_ptr<Cluster> cluster = start(index);
       Cluster::State state = Cluster::State::Running;
       while (state == Cluster::State::Running && !is_interrupted()) {
-        state = cluster->run(kTurn, counts.data());
+        state = cluster->run(turn, counts.data());
+        after_turn();
+        turn = kTurn;
       }
+      end(*cluster);
       if (state == Cluster::State::Failed) record(index, std::move(*cluster->error));
       if (stop_) break;
     }
@@ -164,10 +215,11 @@ class Grid {
     u64 next = 0;
     while (!error_ && (next < clusters_ || !resident.empty())) {
       while (next < clusters_ && resident.size() < kResident) {
-        resident.push_back(make_cluster(program_, launch_, memory_, next++));
+        resident.push_back(start(next++));
       }
       for (auto& cluster : resident) {
         const Cluster::State state = cluster->run(kTurn, counts.data());
+        if (state != Cluster::State::Running) end(*cluster);
         if (state == Cluster::State::Failed) {
           record(cluster->index, std::move(*cluster->error));
           break;
@@ -192,18 +244,25 @@ class Grid {
       report.rows.push_back({std::string(spelling), count});
     }
     std::ranges::stable_sort(report.rows, std::greater{}, &Report::Row::warp_instructions);
+    if (launch_.options.counters) report.counters = make_counters(program_, tally_, counts_);
     return report;
   }
 
   const Program& program_;
   const Launch& launch_;
+  std::unique_ptr<const Observed> observed_;  // null: nobody counts or traces
+  std::optional<TraceWriter> trace_;
+  Tally tally_;
+  std::map<u64, std::string> output_;  // of each cluster that printed
   GlobalMemory memory_;
   u64 clusters_;
   std::atomic<u64> next_{0};
   std::atomic<u64> failed_{~0ULL};
+  std::atomic<u64> done_{0};
   std::atomic<bool> stop_{false};
   const std::thread::id caller_ = std::this_thread::get_id();
-  Clock::time_point asked_ = Clock::now();
+  const Clock::time_point started_ = Clock::now();
+  Clock::time_point asked_ = started_;
   std::mutex mutex_;
   std::optional<diag::Diagnostic> error_;
   std::vector<u64> counts_;

@@ -168,6 +168,21 @@ void Layout::place_variable(const ir::Variable& variable) {
       place.space = Space::Local;
       put(program_.local_bytes, 0);
       break;
+    case ir::Space::Param: {  // of a call; blocks may use one name again, one after the other
+      if (&variable < function_.variables.data() ||
+          &variable >= function_.variables.data() + function_.variables.size() ||
+          variables_.contains(static_cast<u32>(variable.name))) {
+        return;
+      }
+      for (const ir::Variable& other : function_.variables) {
+        if (other.name != variable.name || other.space != ir::Space::Param) continue;
+        place.bytes = std::max<u64>(place.bytes, other.size());
+        place.align = std::max(place.align, other.alignment());
+      }
+      place.space = Space::Local;
+      put(program_.local_bytes, 0);
+      break;
+    }
     case ir::Space::Const:
       place.space = Space::Const;
       put(program_.const_bytes, 0);

@@ -274,6 +274,27 @@ u32 Lowering::label(const ir::Operand& operand) const {
   return label_targets_[operand.index];
 }
 
+std::vector<u32> Lowering::branch_targets(const ir::Operand& list) const {
+  const ir::Function& function = *program_.function;
+  u32 last = ~0U;  // the label before the statement
+  std::vector<u32> targets;
+  for (const ir::Statement& statement : function.body) {
+    if (statement.kind == ir::StatementKind::Label) last = statement.index;
+    if (statement.kind != ir::StatementKind::BranchTargets || last != list.index) continue;
+    for (const ir::LabelId label : function.branch_targets[statement.index]) {
+      targets.push_back(label_targets_[static_cast<u32>(label)]);
+    }
+  }
+  return targets;
+}
+
+std::optional<u32> Lowering::call_parameter(const ir::Operand& operand) const {
+  if (operand.kind != ir::OperandKind::Symbol) return std::nullopt;
+  const Place* place = layout_.variable(static_cast<ir::Symbol>(operand.index));
+  if (place == nullptr || place->space != Space::Local) return std::nullopt;
+  return static_cast<u32>(place->offset);
+}
+
 void Lowering::set_list(std::span<const u32> offsets) {
   out.list = static_cast<u32>(program_.lists.size());
   out.list_count = static_cast<u16>(offsets.size());
@@ -291,6 +312,8 @@ void set_address(Lowering& low, const AddressOperand& address, Space space) {
   low.out.imm = address.offset;
   low.out.space = space;
   if (space == Space::Generic && address.symbol_space == Space::Param) low.out.space = Space::Param;
+  // What is passed to a call is declared in the body, and lies in local memory.
+  if (space == Space::Param && address.symbol_space == Space::Local) low.out.space = Space::Local;
 }
 
 Space take_space(Lowering& low) {

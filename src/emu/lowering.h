@@ -66,6 +66,7 @@ class Lowering {
            std::span<const u32> label_targets);
 
   Inst out;
+  MemoryAccess access;  // filled by instructions that load and store
 
   // --- modifiers -----------------------------------------------------------------------------
   /// Consumes the modifier if it is there.
@@ -104,6 +105,10 @@ class Lowering {
   AddressOperand address(const ir::Operand& operand);
   std::optional<i64> literal(const ir::Operand& operand) const;
   u32 label(const ir::Operand& operand) const;
+  /// Where the labels of a .branchtargets list stand; empty when there is no such list.
+  std::vector<u32> branch_targets(const ir::Operand& list) const;
+  /// The offset in local memory of a .param variable of the body.
+  std::optional<u32> call_parameter(const ir::Operand& operand) const;
   u32 bits_of(const ir::Operand& operand) const;
   /// Appends offsets to Program::lists and points the instruction at them.
   void set_list(std::span<const u32> offsets);

@@ -89,19 +89,44 @@ u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
   }
 }
 
+/// Whether the lanes of a warp see different values.
+bool differs_by_lane(const Fixed& fixed) {
+  if (fixed.what == Fixed::What::Literal) return false;
+  switch (fixed.special) {
+    case SpecialId::Tid:
+    case SpecialId::Laneid:
+    case SpecialId::LanemaskEq:
+    case SpecialId::LanemaskLe:
+    case SpecialId::LanemaskLt:
+    case SpecialId::LanemaskGe:
+    case SpecialId::LanemaskGt:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void fill_fixed(Warp& warp) {
   for (const Fixed& fixed : warp.program->fixed) {
-    for (u32 lane = 0; lane < kLanes; ++lane) {
-      const u64 value =
-          fixed.what == Fixed::What::Literal ? fixed.bits : special_value(warp, fixed, lane);
-      if (fixed.bytes == 8) {
-        warp.lanes64(fixed.offset)[lane] = value;
-      } else if (fixed.bytes == 4) {
-        warp.lanes32(fixed.offset)[lane] = static_cast<u32>(value);
-      } else if (fixed.bytes == 0) {
-        warp.predicate(fixed.offset) = static_cast<u32>(value);
-        break;
+    if (differs_by_lane(fixed)) {
+      for (u32 lane = 0; lane < kLanes; ++lane) {
+        const u64 value = special_value(warp, fixed, lane);
+        if (fixed.bytes == 8) {
+          warp.lanes64(fixed.offset)[lane] = value;
+        } else {
+          warp.lanes32(fixed.offset)[lane] = static_cast<u32>(value);
+        }
       }
+      continue;
+    }
+    const u64 value =
+        fixed.what == Fixed::What::Literal ? fixed.bits : special_value(warp, fixed, 0);
+    if (fixed.bytes == 8) {
+      std::fill_n(warp.lanes64(fixed.offset), kLanes, value);
+    } else if (fixed.bytes == 4) {
+      std::fill_n(warp.lanes32(fixed.offset), kLanes, static_cast<u32>(value));
+    } else {
+      warp.predicate(fixed.offset) = static_cast<u32>(value);
     }
   }
 }
@@ -160,6 +185,7 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
     // What was there before is undefined: quiet NaNs show in results that use it.
     cta->shared.assign(kSharedReserved + program.static_shared + launch.dynamic_shared,
                        std::byte{0xFF});
+    if (!launch.options.races) cta->written.start(cta->shared.size());
     make_warps(*cta, program);
     cluster->ctas.push_back(std::move(cta));
   }

@@ -25,7 +25,7 @@ u64 initial_value(const Program& program, const GlobalMemory& memory,
 }
 
 /// Rows that are given in part are packed as the assembler packs them: braces move nothing.
-void initialise(std::vector<std::byte>& storage, const Program& program, const GlobalMemory& memory,
+void initialise(AlignedBytes& storage, const Program& program, const GlobalMemory& memory,
                 Space space) {
   for (const Place& place : program.variables) {
     if (place.space != space) continue;
@@ -68,19 +68,6 @@ Step out_of_bounds(Warp& warp, const Inst& inst, const AccessRequest& request,
   diagnostic.notes.push_back(note);
   warp.active = 1U << request.lane;
   return warp.fail(inst, std::move(diagnostic));
-}
-
-Space classify(u64 address) {
-  switch (address & kWindowMask) {
-    case kSharedWindow:
-      return Space::SharedCluster;
-    case kLocalWindow:
-      return Space::Local;
-    case kParamWindow:
-      return Space::Param;
-    default:
-      return Space::Global;
-  }
 }
 
 std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& request) {
@@ -130,7 +117,45 @@ std::byte* resolve_param(Warp& warp, const Inst& inst, const AccessRequest& requ
   return const_cast<std::byte*>(params.data()) + offset;
 }
 
+/// Whether an access may read, or write, what is there; false with the fault recorded.
+bool is_sound(Warp& warp, const Inst& inst, const AccessRequest& request, Cta& cta, u32 offset) {
+  if (RaceDetector* races = warp.cta->cluster->races.get()) {
+    return races->one(warp, inst, request, cta, offset);
+  }
+  const u32 end = offset + static_cast<u32>(request.bytes);
+  if (request.is_write) {
+    cta.written.add(offset, end);
+  } else if (!cta.written.holds(offset, end)) {
+    u32 word = offset / 4 * 4;
+    while (cta.written.holds(word, word + 4)) word += 4;
+    fail_uninitialised(warp, inst, request.lane, request.what, cta.rank << kRankShift | word);
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+void fail_uninitialised(Warp& warp, const Inst& inst, u32 lane, std::string_view what,
+                        u32 address) {
+  warp.active = 1U << (lane < kLanes ? lane : 0);
+  warp.fail(inst,
+            diag::Diagnostic(diag::Kind::EmuUninitialised,
+                             {std::string(what), describe_address(warp, Space::Shared, address)}));
+}
+
+Space classify(u64 address) {
+  switch (address & kWindowMask) {
+    case kSharedWindow:
+      return Space::SharedCluster;
+    case kLocalWindow:
+      return Space::Local;
+    case kParamWindow:
+      return Space::Param;
+    default:
+      return Space::Global;
+  }
+}
 
 GlobalMemory::GlobalMemory(const Program& program, std::span<const Buffer> buffers,
                            std::span<const std::byte> params)
@@ -243,9 +268,7 @@ std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& original) 
           return nullptr;
         }
       }
-      RaceDetector* races = warp.cta->cluster->races.get();
-      if (races != nullptr && request.order != AccessOrder::Elsewhere &&
-          !races->one(warp, inst, request, *cta, offset)) {
+      if (request.order != AccessOrder::Elsewhere && !is_sound(warp, inst, request, *cta, offset)) {
         return nullptr;
       }
       return cta->shared.data() + offset;

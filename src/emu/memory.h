@@ -4,6 +4,7 @@
 // Global addresses are host addresses inside the launch's buffers.
 #pragma once
 
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,19 @@
 #include "warp.h"
 
 namespace pyptx::emu {
+
+/// Gives memory that is as aligned as any variable asks for.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{1024};
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
+  }
+  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kAlignment); }
+  bool operator==(const AlignedAllocator&) const = default;
+};
+using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
 class GlobalMemory {
  public:
@@ -29,8 +43,8 @@ class GlobalMemory {
  private:
   std::vector<Buffer> buffers_;       // by address
   std::vector<std::size_t> numbers_;  // as the launch gave them
-  std::vector<std::byte> const_;
-  std::vector<std::byte> global_;
+  AlignedBytes const_;
+  AlignedBytes global_;
   std::vector<std::byte> params_;
 };
 
@@ -53,6 +67,10 @@ struct AccessRequest {
 std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& request);
 /// The CTA and offset of a shared::cluster address; null with the fault recorded.
 Cta* resolve_shared(Warp& warp, const Inst& inst, const AccessRequest& request, u32& offset);
+/// Records that `what` read a word of shared memory that nobody wrote.
+void fail_uninitialised(Warp& warp, const Inst& inst, u32 lane, std::string_view what, u32 address);
+/// The state space of a generic address.
+Space classify(u64 address);
 /// Base register plus offset of one lane.
 inline u64 lane_address(Warp& warp, const Inst& inst, u32 lane) {
   const u64 base = inst.kind2 == 4 ? warp.lanes32(inst.a)[lane] : warp.lanes64(inst.a)[lane];

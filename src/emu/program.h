@@ -139,6 +139,16 @@ struct Place {
   std::string name;
 };
 
+/// What an instruction does to memory, for whoever counts: the bytes of each lane, at the address
+/// that `a`, `imm`, `kind2` and `space` of its Inst give.
+struct MemoryAccess {
+  enum class Kind : u8 { None, Load, Store, Atomic };
+  Kind kind = Kind::None;
+  u16 bytes = 0;
+  u8 rows = 0;  // the lowest lanes give the addresses, whatever the mask; 0: each its own
+  bool is_opaque = false;  // which lane touches what is nobody's business
+};
+
 /// What is checked before an instruction runs; see guard.h.
 struct Guard {
   Handler run = nullptr;  // what is guarded
@@ -153,7 +163,8 @@ class Program {
  public:
   std::shared_ptr<const ir::Module> module;
   const ir::Function* function = nullptr;
-  std::vector<Inst> code;  // ends with an exit
+  std::vector<Inst> code;              // ends with an exit
+  std::vector<MemoryAccess> accesses;  // of each instruction
   std::vector<u32> lists;
   std::vector<Guard> guards;
   std::vector<u32> guard_of;  // index into guards, of guarded instructions and wgmma
@@ -168,6 +179,7 @@ class Program {
   u64 global_bytes = 0;
   /// CTAs talk through global memory (atomics, strong accesses): they run in order, interleaved.
   bool is_ordered = false;
+  u32 cta_group = 0;  // of the tcgen05 instructions; 0: there are none
   std::vector<std::shared_ptr<const MmaForm>> mma_forms;
   std::vector<Place> variables;  // shared, local, const and global variables
   std::vector<ParamPlace> parameters;

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "relaxed.h"
+
 namespace pyptx::emu {
 namespace {
 
@@ -20,7 +22,7 @@ struct Encoded {
   std::uint8_t swizzle = 0;
   std::uint8_t oob_nan = 0;
   std::uint8_t l2_promotion = 0;
-  std::uint8_t reserved = 0;
+  std::uint8_t interleave = 0;
   std::int16_t lower[3] = {};
   std::int16_t upper[3] = {};
   std::uint16_t channels = 0;
@@ -44,6 +46,7 @@ std::array<std::byte, 128> encode(const layout::TensorMap& map, std::uint64_t ad
   encoded.rank = map.rank;
   encoded.swizzle = static_cast<std::uint8_t>(map.swizzle);
   encoded.oob_nan = map.oob_nan ? 1 : 0;
+  encoded.interleave = static_cast<std::uint8_t>(map.interleave);
   encoded.l2_promotion = map.l2_promotion;
   for (std::size_t i = 0; i < 3; ++i) {
     encoded.lower[i] = static_cast<std::int16_t>(map.im2col.lower[i]);
@@ -59,7 +62,7 @@ std::array<std::byte, 128> encode(const layout::TensorMap& map, std::uint64_t ad
 std::optional<DecodedMap> decode_map(const std::byte* bytes) {
   Encoded encoded;
   const Encoded reference;
-  std::memcpy(&encoded, bytes, sizeof(encoded));
+  copy_from_global(reinterpret_cast<std::byte*>(&encoded), bytes, sizeof(encoded));
   if (std::memcmp(encoded.magic, reference.magic, sizeof(encoded.magic)) != 0) return std::nullopt;
   DecodedMap result;
   result.address = encoded.address;
@@ -73,6 +76,7 @@ std::optional<DecodedMap> decode_map(const std::byte* bytes) {
   result.map.rank = encoded.rank;
   result.map.swizzle = static_cast<layout::Swizzle>(encoded.swizzle);
   result.map.oob_nan = encoded.oob_nan != 0;
+  result.map.interleave = static_cast<layout::Interleave>(encoded.interleave);
   result.map.l2_promotion = encoded.l2_promotion;
   for (std::size_t i = 0; i < 3; ++i) {
     result.map.im2col.lower[i] = encoded.lower[i];

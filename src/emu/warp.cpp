@@ -140,6 +140,30 @@ Step Warp::branch(u32 taken, u32 target) {
   return Step::Jump;
 }
 
+Step Warp::scatter(std::span<const std::pair<u32, u32>> groups) {
+  if (groups.size() == 1) return branch(groups[0].first, groups[0].second);
+  const u32 from = pc;
+  for (const auto& [mask, target] : groups) active &= ~mask;
+  ++pc;
+  store_current();
+  for (const auto& [mask, target] : groups) {
+    Split split;
+    split.pc = target;
+    split.mask = mask;
+    if (target <= from && ++jumps_back >= kPatience) {
+      jumps_back = 0;
+      split.behind = true;
+    }
+    // There are never more splits than lanes: where nobody stays, the first takes the place.
+    if (splits[current].mask == 0) {
+      splits[current] = split;
+    } else {
+      splits[split_count++] = split;
+    }
+  }
+  return Step::Gone;  // whoever is first goes on
+}
+
 Step Warp::exit_lanes(u32 mask) {
   live &= ~mask;
   active &= ~mask;

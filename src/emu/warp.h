@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "program.h"
@@ -29,6 +30,8 @@ struct Wait {
     CopyGroups,      // cp.async groups
     BulkGroups,
     WgmmaGroups,
+    TensorColumns,  // until `value` columns of tensor memory are free
+    TensorPair,     // the CTA pair's allocation (address 0) or freeing (1), until met != value
   };
   Kind kind = Kind::None;
   bool may_time_out = false;
@@ -80,6 +83,9 @@ struct Warp {
   bool run(u32 budget);
   /// Sends `taken` lanes of the running split to `target`; the others go on behind it.
   Step branch(u32 taken, u32 target);
+  /// Sends the lanes of `groups` (masks and targets, every lane once) to where they go; the others
+  /// of the running split go on behind it.
+  Step scatter(std::span<const std::pair<u32, u32>> groups);
   Step exit_lanes(u32 mask);
   /// Next when all of `member` (live) lanes are in `mask`, else waits for them.
   Step converge(const Inst& inst, u32 member, u32 mask);

@@ -58,6 +58,23 @@ std::optional<std::string> Tcgen05MatrixDescriptor::problem() const {
   return std::nullopt;
 }
 
+std::uint32_t Tcgen05MatrixDescriptor::address(Major major, std::uint32_t element_bytes,
+                                               std::uint32_t mn, std::uint32_t k) const {
+  // Units of 32 bytes: bits 5 and 6 turn with the row, of which four make a pattern.
+  const bool is_atom32 = swizzle == Tcgen05Swizzle::B128Atom32;
+  const Swizzle plain = is_atom32                         ? Swizzle::B128
+                        : swizzle == Tcgen05Swizzle::B128 ? Swizzle::B128
+                        : swizzle == Tcgen05Swizzle::B64  ? Swizzle::B64
+                        : swizzle == Tcgen05Swizzle::B32  ? Swizzle::B32
+                                                          : Swizzle::None;
+  const TileStrides strides{swizzle_span(plain), leading_bytes, stride_bytes, is_atom32 ? 4U : 8U};
+  const std::uint32_t linear = start + strides.offset(major, element_bytes, mn, k);
+  // A pattern that starts off its alignment begins `base_offset` lines of 128 bytes late.
+  const std::uint32_t anchored = linear - (std::uint32_t{base_offset} << 7);
+  if (is_atom32) return linear ^ (((anchored >> 7) & 3U) << 5);
+  return linear ^ (apply_swizzle(plain, anchored) ^ anchored);
+}
+
 std::uint64_t ZeroColumnMask::encode() const {
   std::uint64_t bits = 0;
   for (unsigned i = 0; i < 4; ++i) {
@@ -97,6 +114,59 @@ TmemPlace accumulator_place(const AccumulatorLayout& layout, std::uint32_t row,
   if (layout.m == 64 && layout.is_ws) return folded(64, 2);
   if (layout.m == 64) return {0, row / 16 * 32 + row % 16, column};
   return {0, row, column};
+}
+
+OperandCopies operand_copies(const AccumulatorLayout& layout) {
+  if (layout.cta_group == 2) {
+    return layout.m == 128 && !layout.is_sparse ? OperandCopies{2, 64} : OperandCopies{};
+  }
+  if (!layout.is_ws || layout.m == 128) return {};
+  return layout.m == 32 ? OperandCopies{4, 32} : OperandCopies{2, 64};
+}
+
+ScalePlace scale_a_place(const AccumulatorLayout& layout, std::uint32_t row) {
+  const std::uint32_t local = row % (layout.m / static_cast<std::uint32_t>(layout.cta_group));
+  return {0, 4, local % 32, local / 32};
+}
+
+ScalePlace scale_b_place(const AccumulatorLayout& layout, std::uint32_t column) {
+  const OperandCopies parts = operand_copies(layout);
+  if (parts.count == 1) return {0, 4, column % 32, column / 32};
+  const std::uint32_t width = layout.n / parts.count;
+  const std::uint32_t local = column % width;
+  return {parts.lanes * (column / width), parts.lanes / 32, local % 32, local / 32};
+}
+
+CopyShape copy_shape(TmemCopy copy) {
+  switch (copy) {
+    case TmemCopy::S128x256b:
+      return {128, 32, 1};
+    case TmemCopy::S4x256b:
+      return {4, 32, 1};
+    case TmemCopy::S128x128b:
+      return {128, 16, 1};
+    case TmemCopy::S64x128b02:
+    case TmemCopy::S64x128b01:
+      return {64, 16, 2};
+    case TmemCopy::S32x128b:
+      return {32, 16, 4};
+  }
+  return {};
+}
+
+std::uint32_t copy_lane(TmemCopy copy, std::uint32_t row, std::uint32_t which) {
+  switch (copy) {
+    case TmemCopy::S4x256b:  // one lane of each warp's
+      return row * 32;
+    case TmemCopy::S64x128b02:
+      return row + 64 * which;
+    case TmemCopy::S64x128b01:
+      return row / 32 * 64 + row % 32 + 32 * which;
+    case TmemCopy::S32x128b:
+      return row + 32 * which;
+    default:
+      return row;
+  }
 }
 
 }  // namespace pyptx::layout

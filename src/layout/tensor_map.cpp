@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col without interleaving (CUDA driver
-// API, "Tensor Map Object Management"), in words. Nothing is encoded here.
+// The rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col (CUDA driver API, "Tensor Map
+// Object Management"), in words. Nothing is encoded here.
 #include "pyptx/layout/tensor_map.h"
+
+#include <algorithm>
 
 #include "pyptx/support/concat.h"
 
@@ -26,10 +28,9 @@ bool is_floating(MapType type) {
   }
 }
 
-/// Elements of dimension `i` that a load brings; the driver ignores the innermost stride.
-std::uint64_t box_elements(const TensorMap& map, std::size_t i) {
-  const std::uint64_t step = i == 0 ? 1 : map.element_strides[i];
-  return (map.box[i] + step - 1) / step;
+/// What addresses and strides are multiples of.
+std::uint64_t alignment(const TensorMap& map) {
+  return map.interleave == Interleave::B32 ? 32 : 16;
 }
 
 Problem dimension_problem(const TensorMap& map, std::size_t i) {
@@ -48,9 +49,9 @@ Problem dimension_problem(const TensorMap& map, std::size_t i) {
   }
   if (i == 0) return std::nullopt;
   const std::uint64_t stride = map.strides[i - 1];
-  if (stride % 16 != 0) {
+  if (stride % alignment(map) != 0) {
     return support::concat("the stride of dimension ", i, " is ", stride,
-                           " bytes, it must be a multiple of 16");
+                           " bytes, it must be a multiple of ", alignment(map));
   }
   if (stride >= std::uint64_t{1} << 40) {
     return support::concat("the stride of dimension ", i, " is ", stride,
@@ -67,7 +68,7 @@ Problem inner_box_problem(const TensorMap& map) {
                            " bytes, it must be a multiple of 16");
   }
   const std::uint32_t span = swizzle_span(map.swizzle);
-  if (map.swizzle != Swizzle::None && bytes > span) {
+  if (map.swizzle != Swizzle::None && !map.is_interleaved() && bytes > span) {
     return support::concat("dimension 0 of the box has ", bytes, " bytes, the limit of the ", span,
                            " B swizzle is ", span);
   }
@@ -94,12 +95,33 @@ Problem im2col_problem(const TensorMap& map) {
   return std::nullopt;
 }
 
+Problem interleave_problem(const TensorMap& map) {
+  if (map.interleave > Interleave::B32) {
+    return support::concat("interleave ", static_cast<int>(map.interleave),
+                           " is not one of 0 to 2");
+  }
+  if (!map.is_interleaved()) return std::nullopt;
+  if (map.is_im2col()) return "an im2col map cannot be interleaved here";
+  if (map.rank < 3) return "an interleaved map has 3 to 5 dimensions";
+  if (map.interleave == Interleave::B32 && map.swizzle != Swizzle::B32) {
+    return "a map with slices of 32 bytes needs the 32 B swizzle";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
+std::uint32_t TensorMap::box_count(std::size_t i) const {
+  if (is_interleaved() && i + 2 == rank) return 1;
+  // The driver ignores the innermost stride of what is not interleaved.
+  const std::uint32_t step = i == 0 && !is_interleaved() ? 1 : std::max(1U, element_strides[i]);
+  return (box[i] + step - 1) / step;
+}
+
 std::uint64_t TensorMap::box_bytes() const {
-  std::uint64_t bytes = element_bytes(type);
-  if (is_im2col()) return bytes * im2col.channels * im2col.pixels;
-  for (std::size_t i = 0; i < rank && i < box.size(); ++i) bytes *= box_elements(*this, i);
+  if (is_im2col()) return row_bytes() * im2col.pixels;
+  std::uint64_t bytes = row_bytes();
+  for (std::size_t i = 1; i < rank && i < box.size(); ++i) bytes *= box_count(i);
   return bytes;
 }
 
@@ -114,8 +136,10 @@ std::optional<std::string> TensorMap::problem(std::uint64_t address) const {
   if (rank < 1 || rank > 5) {
     return support::concat("a tensor map has 1 to 5 dimensions, not ", static_cast<int>(rank));
   }
-  if (address % 16 != 0) {
-    return support::concat("the tensor is at address ", address, ", it must be a multiple of 16");
+  if (Problem found = interleave_problem(*this)) return found;
+  if (address % alignment(*this) != 0) {
+    return support::concat("the tensor is at address ", address, ", it must be a multiple of ",
+                           alignment(*this));
   }
   for (std::size_t i = 0; i < rank; ++i) {
     if (Problem found = dimension_problem(*this, i)) return found;

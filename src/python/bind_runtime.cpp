@@ -43,7 +43,8 @@ std::shared_ptr<KernelImage> make_image(std::string ptx, std::string target,
 layout::TensorMap make_map(const std::string& dtype, const Extents& dims, const Extents& strides,
                            const std::vector<std::uint32_t>& box,
                            const std::optional<std::string>& swizzle, bool oob_nan,
-                           const std::vector<std::uint32_t>& element_strides) {
+                           const std::vector<std::uint32_t>& element_strides,
+                           const std::string& interleave) {
   if (dims.empty() || dims.size() > 5 || strides.size() + 1 != dims.size() ||
       box.size() != dims.size()) {
     throw nb::value_error(
@@ -56,6 +57,7 @@ layout::TensorMap make_map(const std::string& dtype, const Extents& dims, const 
   std::copy(strides.begin(), strides.end(), map.strides.begin());
   std::copy(box.begin(), box.end(), map.box.begin());
   map.swizzle = map_swizzle(swizzle.value_or("none"));
+  map.interleave = map_interleave(interleave);
   map.oob_nan = oob_nan;
   if (!element_strides.empty() && element_strides.size() != dims.size()) {
     throw nb::value_error("a map of n dimensions takes n element strides");
@@ -98,82 +100,6 @@ void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint3
     throw nb::value_error("a scalar takes 1, 2, 4 or 8 bytes");
   }
   plan.params.push_back({kind, tensor, size, bits, map});
-}
-
-void set_numerics(emu::Options& options, const std::string& numerics,
-                  const std::string& tensor_core) {
-  if (numerics == "exact") {
-    options.numerics = emu::Numerics::Exact;
-  } else if (numerics != "fast") {
-    throw nb::value_error("numerics is 'fast' or 'exact'");
-  }
-  using enum emu::TensorCore;
-  constexpr std::pair<const char*, emu::TensorCore> kCores[] = {{"target", Target},
-                                                                {"turing", Turing},
-                                                                {"ampere", Ampere},
-                                                                {"ada", Ada},
-                                                                {"hopper", Hopper},
-                                                                {"blackwell", Blackwell},
-                                                                {"blackwell_rtx", BlackwellRtx}};
-  for (const auto& [name, core] : kCores) {
-    if (tensor_core != name) continue;
-    options.tensor_core = core;
-    return;
-  }
-  throw nb::value_error(
-      "tensor_core is 'target', 'turing', 'ampere', 'ada', 'hopper', 'blackwell' or "
-      "'blackwell_rtx'");
-}
-
-emu::Options emulator_options(std::uint64_t seed, const std::string& completion, unsigned threads,
-                              const std::string& checks) {
-  emu::Options options;
-  options.seed = seed;
-  options.threads = threads;
-  options.interrupt = &is_interrupted;
-  if (completion == "earliest") {
-    options.completion = emu::Completion::Earliest;
-  } else if (completion == "random") {
-    options.completion = emu::Completion::Random;
-  } else if (completion != "latest") {
-    throw nb::value_error("completion is 'earliest', 'latest' or 'random'");
-  }
-  if (checks != "races" && checks != "basic") {
-    throw nb::value_error("checks is 'races' or 'basic'");
-  }
-  options.races = checks == "races";
-  return options;
-}
-
-nb::dict report_dict(const emu::Report& report) {
-  nb::list rows;
-  for (const auto& row : report.rows) {
-    rows.append(nb::make_tuple(row.spelling, row.warp_instructions));
-  }
-  nb::dict out;
-  out["warp_instructions"] = report.warp_instructions;
-  out["rows"] = rows;
-  return out;
-}
-
-nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
-                 const std::vector<std::uint64_t>& sizes, std::uint64_t seed,
-                 const std::string& completion, unsigned threads, const std::string& numerics,
-                 const std::string& tensor_core, const std::string& checks) {
-  if (pointers.size() != sizes.size()) throw nb::value_error("as many sizes as pointers");
-  std::vector<interop::HostTensor> tensors;
-  tensors.reserve(pointers.size());
-  for (std::size_t i = 0; i < pointers.size(); ++i) {
-    tensors.push_back({pointers[i], sizes[i], true});
-  }
-  emu::Options options = emulator_options(seed, completion, threads, checks);
-  set_numerics(options, numerics, tensor_core);
-  auto report = [&] {
-    nb::gil_scoped_release release;
-    return interop::emulate(image, tensors, options);
-  }();
-  if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // the signal handler's
-  return report_dict(unwrap(std::move(report), image.locations().get()));
 }
 
 void launch(KernelImage& image, int device, std::uint64_t stream,
@@ -232,13 +158,13 @@ void bind_plan(nb::module_& m) {
           [](layout::TensorMap* self, const std::string& dtype, const Extents& dims,
              const Extents& strides, const std::vector<std::uint32_t>& box,
              const std::optional<std::string>& swizzle, bool oob_nan,
-             const std::vector<std::uint32_t>& element_strides) {
+             const std::vector<std::uint32_t>& element_strides, const std::string& interleave) {
             new (self) layout::TensorMap(
-                make_map(dtype, dims, strides, box, swizzle, oob_nan, element_strides));
+                make_map(dtype, dims, strides, box, swizzle, oob_nan, element_strides, interleave));
           },
           nb::arg("dtype"), nb::arg("dims"), nb::arg("strides"), nb::arg("box"),
           nb::arg("swizzle") = "none", nb::arg("oob_nan") = false,
-          nb::arg("element_strides") = std::vector<std::uint32_t>{})
+          nb::arg("element_strides") = std::vector<std::uint32_t>{}, nb::arg("interleave") = "none")
       .def("set_im2col", &set_im2col, nb::arg("lower"), nb::arg("upper"), nb::arg("channels"),
            nb::arg("pixels"))
       .def_prop_ro("box_bytes", &layout::TensorMap::box_bytes)
@@ -304,10 +230,6 @@ void bind_image(nb::module_& m) {
       .def("cubin", &cubin)
       .def("assemble", &assemble, nb::arg("flags"))
       .def("cu_function", &cu_function);
-  m.def("emulate", &emulate, nb::arg("image"), nb::arg("pointers"), nb::arg("sizes"),
-        nb::arg("seed") = 0, nb::arg("completion") = "latest", nb::arg("threads") = 0,
-        nb::arg("numerics") = "fast", nb::arg("tensor_core") = "target",
-        nb::arg("checks") = "basic");
   m.def("launch", &launch, nb::arg("image"), nb::arg("device"), nb::arg("stream"),
         nb::arg("pointers"));
 }
@@ -317,6 +239,7 @@ void bind_image(nb::module_& m) {
 void bind_runtime(nb::module_& m) {
   bind_plan(m);
   bind_image(m);
+  bind_emulator(m);
   bind_runtime_device(m);
   bind_runtime_handles(m);
   bind_guards(m);

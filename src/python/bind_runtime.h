@@ -25,9 +25,13 @@ inline nb::tuple triple(const driver::Dim3& d) { return nb::make_tuple(d.x, d.y,
 layout::MapType map_type(const std::string& dtype);
 /// "none", "32B", "64B", "128B". Raises ValueError.
 layout::Swizzle map_swizzle(const std::string& name);
+/// Of "none", "16B" or "32B"; throws ValueError.
+layout::Interleave map_interleave(const std::string& name);
 
 /// What the machine offers: driver, devices, compilers, descriptors.
 void bind_runtime_device(nb::module_& m);
+/// Running an image on the emulator.
+void bind_emulator(nb::module_& m);
 /// Handles of this process, and the XLA targets.
 void bind_runtime_handles(nb::module_& m);
 

@@ -70,6 +70,14 @@ layout::Swizzle map_swizzle(const std::string& name) {
   throw nb::value_error("swizzle is 'none', '32B', '64B' or '128B'");
 }
 
+layout::Interleave map_interleave(const std::string& name) {
+  using layout::Interleave;
+  if (name == "none") return Interleave::None;
+  if (name == "16B") return Interleave::B16;
+  if (name == "32B") return Interleave::B32;
+  throw nb::value_error("interleave is 'none', '16B' or '32B'");
+}
+
 namespace {
 
 std::pair<bool, std::string> driver_status() {

@@ -17,9 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "call.h"
 #include "errors.h"
 #include "module_object.h"
 #include "pyptx/cli/command.h"
+#include "pyptx/isa/form_info.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/text/text.h"
 
@@ -87,9 +89,29 @@ std::size_t instruction_count(const ModuleObject& object) {
   return count;
 }
 
+/// The form of every instruction of a legal text: its opcode, and its number among the forms that
+/// the table has for this opcode.
+std::vector<std::pair<std::string, std::size_t>> forms(const std::string& text) {
+  text::Checked checked = text::check(text);
+  const ir::Module& module = checked.document.module();
+  if (!checked.ok()) raise(checked.diagnostics, &module.locations);
+  std::vector<std::pair<std::string, std::size_t>> found;
+  for (const auto& function : module.functions) {
+    for (const ir::Instruction& instruction : function->instructions) {
+      const isa::Form* form = instruction.form().form;
+      const isa::Form* first = isa::forms_of(instruction.spelling->opcode).data();
+      found.emplace_back(std::string(form->opcode), static_cast<std::size_t>(form - first));
+    }
+  }
+  return found;
+}
+
 int command(const std::vector<std::string>& words) {
-  const int status = cli::run(words, {std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0});
+  const int status = cli::run(words, {std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0,
+                                      isatty(STDERR_FILENO) != 0, &is_interrupted});
   std::cout.flush();
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // Ctrl-C
   return status;
 }
 
@@ -115,6 +137,8 @@ void bind_text(nb::module_& m) {
   m.def("verify_text", &verify_text, "text"_a, "file"_a, "lint"_a, "max_diagnostics"_a,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("verify_module", &verify_module, "module"_a, "lint"_a, "max_diagnostics"_a);
+  m.def("forms", &forms, "text"_a,
+        "(opcode, number among its forms in the table) of every instruction.");
   m.def("command", &command, "words"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 

@@ -7,16 +7,13 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import store
-from .launch import Bytes, Launch, VectorSet
+from .isolate import Runner, apart, run_all
+from .launch import VectorSet
 from .run import device_name, on_device, on_emulator
 from .sets import SETS
-
-Runner = Callable[[Launch], list[Bytes]]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no set is called {unknown[0]!r}; there are {', '.join(SETS)}")
     is_cuda = options.on == "cuda"
-    device = device_name() if is_cuda else store.EMULATED
+    device = apart(device_name) if is_cuda else store.EMULATED
     run: Runner = on_device if is_cuda else on_emulator
     failures = 0
     for name in names:
@@ -55,33 +52,24 @@ def _record(
     """Record one set for one target; return the number of launches that failed."""
     start = time.monotonic()
     recording = store.Recording(one.name, target, device)
-    failures: list[str] = []
+    failures = 0
 
-    def work(launch: Launch) -> None:
-        try:
-            buffers = run(launch)
-        except Exception as error:  # whatever it is, the other launches go on
-            smaller = launch.singles() if launch.singles is not None else []
-            if not smaller:
-                failures.append(f"{launch.name}: {error}")
-            for single in smaller:
-                work(single)
-            return
-        for part in launch.parts:
-            recording.records[part.key] = store.record_of(part, part.of(buffers))
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(work, one.launches(target)))
-    path = store.write(recording, options.out)
+    for launch, answer in run_all(one.launches(target), run, options.jobs):
+        if isinstance(answer, str):
+            failures += 1
+            words = f"{launch.name} ({launch.parts[0].key}): {answer}"
+            print(f"  {words[:600]}", file=sys.stderr, flush=True)
+        else:
+            recording.records.update(answer)
+    first = one.targets[0]
+    path = store.write(recording, options.out, like=first if target != first else "")
     seconds = time.monotonic() - start
     print(
         f"{path}: {len(recording.records)} parts, {path.stat().st_size} bytes, "
-        f"{len(failures)} failed launches, {seconds:.1f} s",
+        f"{failures} failed launches, {seconds:.1f} s",
         flush=True,
     )
-    for failure in failures:
-        print(f"  {failure[:600]}", file=sys.stderr, flush=True)
-    return len(failures)
+    return failures
 
 
 if __name__ == "__main__":

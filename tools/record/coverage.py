@@ -1,37 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page docs/emulator/coverage.md: what the emulator does with every form of the table.
 
-``python -m record.coverage --out docs/emulator`` or ``--check docs/emulator``. A form counts as
-recorded when an instruction of it ran in a kernel whose results are in tests/data/vectors.
+``python -m record.coverage --out docs/emulator`` or ``--check docs/emulator``. A form has a vector
+when an instruction of it runs in a kernel whose results are in tests/data/vectors, or are worked
+out apart from the emulator.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from isagen import committed
 from isagen.table import Form, Table
 
-from . import store
-from .cases import ROOT, table
-from .sets import SETS
+from .cases import table
+from .forms import recorded_forms, worked_forms
 
 PAGE = "coverage.md"
-VECTORS = ROOT / "tests/data/vectors"
+# Files of forms that tests/test_tcgen05_*.py hold to NumPy, in kernels of their own.
+ELSEWHERE = ("tcgen05_memory.toml", "tcgen05_mma.toml")
 # Families whose .approx and .full forms the manual bounds instead of defining.
 _APPROXIMATE = {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "div"}
-_INSTRUCTION = re.compile(r"(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:\.[\w:]+)*)\s*([^;]*);")
 _HEAD = """# What the emulator runs
 
 Every form of the instruction table: **exact** (the manual's result, bit for bit), **approximate**
 (inside the manual's bounds, where it gives bounds instead of a result), or why it is **refused**
-before the kernel starts. *Recorded* says that the form ran in a kernel whose results were recorded
-on a GPU; `tests/test_vectors.py` holds the emulator to them, and
-`tests/data/vectors/differences.toml` lists what differs and why. Written by `make coverage`.
+before the kernel starts. The *vector* of a form is a kernel in which it runs and whose results are
+known: **recorded** on a GPU (`tests/test_vectors.py` holds the emulator to them, and
+`tests/data/vectors/differences.toml` lists what differs and why), or **worked** out by hand or in
+Python from the manual's definition (`tests/test_worked_vectors.py`), which is all there is for what
+the recording machine, an H200, cannot run. Tensor memory is held to **NumPy** by
+`tests/test_tcgen05_*.py`. Every form that the emulator runs has one of these.
+
+Some forms run, and refuse by name a part of what they can say: `call` reaches `vprintf` and
+`__assertfail`, no functions of the module; tensor copies have no `im2col::w`; `tcgen05.mma` has no
+zero-column mask and no K of 96. Written by `make coverage`.
 """
 
 
@@ -45,62 +50,10 @@ def status(form: Form) -> str:
     return "exact"
 
 
-def fits(form: Form, words: list[str], operands: int) -> bool:
-    """Say whether a spelling may be of a form: every word has a slot, no slot is left empty."""
-    rest = list(words)
-    for slot in form.slots:
-        texts = {value.text for value in slot.values}
-        found = next((word for word in rest if word in texts), None)
-        if found is not None:
-            rest.remove(found)
-        elif not slot.optional:
-            return False
-    least = sum(not operand.use.optional for operand in form.operands)
-    return not rest and least <= operands <= len(form.operands)
-
-
-def instructions(text: str) -> Iterator[tuple[str, list[str], int]]:
-    """Return opcode, modifiers and number of operands of every instruction of a module."""
-    for match in _INSTRUCTION.finditer(re.sub(r"\s+", " ", text)):
-        opcode, *words = match[1].split(".")
-        flat = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "x", match[2]).strip()
-        yield opcode, words, flat.count(",") + 1 if flat else 0
-
-
-def recorded_forms(forms: list[Form]) -> set[int]:
-    """Return the numbers of the forms that ran in recorded kernels."""
-    by_opcode: dict[str, list[int]] = {}
-    for number, form in enumerate(forms):
-        by_opcode.setdefault(form.opcode, []).append(number)
-    seen: set[tuple[str, tuple[str, ...], int]] = set()
-    found: set[int] = set()
-    for one in SETS.values():
-        for target in one.targets:
-            path = VECTORS / store.file_name(one.name, target)
-            if not path.exists():
-                continue
-            keys = store.read(path).records.keys()
-            for launch in one.launches(target):
-                if not any(part.key in keys for part in launch.parts):
-                    continue
-                text = launch.ptx or str(launch.image.ptx)
-                for opcode, words, count in instructions(text):
-                    spelling = (opcode, tuple(words), count)
-                    if spelling in seen:
-                        continue
-                    seen.add(spelling)
-                    found |= {
-                        number
-                        for number in by_opcode.get(opcode, [])
-                        if fits(forms[number], words, count)
-                    }
-    return found
-
-
 def page(known: Table) -> str:
     """Write the page."""
     forms = known.forms
-    recorded = recorded_forms(forms)
+    recorded, worked = recorded_forms(), worked_forms()
     states = [status(form) for form in forms]
     counts = {
         kind: sum(state.startswith(kind) for state in states)
@@ -109,17 +62,20 @@ def page(known: Table) -> str:
     lines = [_HEAD]
     lines.append(
         f"{len(forms)} forms: {counts['exact']} exact, {counts['approximate']} approximate, "
-        f"{counts['refused']} refused; {len(recorded)} recorded.\n"
+        f"{counts['refused']} refused; {len(recorded)} recorded, "
+        f"{len(worked - recorded)} more worked out.\n"
     )
     file = ""
     for number, form in enumerate(forms):
         if form.file != file:
             file = form.file
             name = file.removesuffix(".toml")
-            lines += [f"\n## [{name}](../isa/{name}.md)\n", "| form | emulator | recorded |"]
+            lines += [f"\n## [{name}](../isa/{name}.md)\n", "| form | emulator | vector |"]
             lines.append("|---|---|---|")
         text = form.syntax.replace("|", "\\|")
-        mark = "yes" if number in recorded else ""
+        mark = "recorded" if number in recorded else "worked" if number in worked else ""
+        if form.sem and form.file in ELSEWHERE:
+            mark = "NumPy"
         lines.append(f"| `{text}` | {states[number]} | {mark} |")
     return "\n".join(lines) + "\n"
 

@@ -20,6 +20,7 @@ from .stream import Stream
 CASES = 2048
 POSITIONS = 4
 _ALIGN = 256
+OUTSIDE_NAN = 0x7FF7  # what tensor copies fill in; fma.oob knows it
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ def float_edges(kind: Format) -> list[int]:
     infinity = ones << kind.fraction
     one = bias << kind.fraction
     half_bit = 1 << (kind.fraction - 1)
+    quiet = OUTSIDE_NAN if kind.bits == 16 else infinity | half_bit
     values = [0, sign, infinity, sign | infinity]
-    values += [infinity | half_bit, 2 * sign - 1, infinity | 1, sign - 1]
+    values += [quiet, 2 * sign - 1, infinity | 1, sign - 1]
     values += [1, sign | 1, (1 << kind.fraction) - 1, 1 << kind.fraction, sign | 1 << kind.fraction]
     values += [infinity - 1, sign | (infinity - 1), one, sign | one, one + 1, one - 1]
     values += [one + half_bit, sign | (one - (1 << kind.fraction)), one + (3 << kind.fraction)]

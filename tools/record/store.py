@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of recorded answers: a line of JSON, then the kept results, compressed with xz.
 
-A part is stored as the results of a few of its cases and a checksum for each eighth of all.
+A part is stored as the results of a few of its cases and a checksum for each eighth of all. Of a
+part that another target's file of the set has with the same answer, only the key is stored.
 """
 
 from __future__ import annotations
@@ -61,11 +62,15 @@ def file_name(set_name: str, target: str) -> str:
     return f"{set_name}.{target}.xz"
 
 
-def write(recording: Recording, folder: Path) -> Path:
-    """Write a recording into a folder."""
+def write(recording: Recording, folder: Path, like: str = "") -> Path:
+    """Write a recording into a folder; `like`: the target whose file there may have the same."""
+    other = folder / file_name(recording.set_name, like)
+    known = read(other).records if like and other.exists() else {}
+    equal = [key for key, record in recording.records.items() if known.get(key) == record]
+    own = {key: recording.records[key] for key in sorted(recording.records.keys() - {*equal})}
     rows = [
         [key, record.element, record.cases, list(record.sums), len(record.kept)]
-        for key, record in sorted(recording.records.items())
+        for key, record in own.items()
     ]
     head = {
         "format": FORMAT,
@@ -74,7 +79,9 @@ def write(recording: Recording, folder: Path) -> Path:
         "device": recording.device,
         "parts": rows,
     }
-    blob = b"".join(record.kept for _, record in sorted(recording.records.items()))
+    if equal:
+        head |= {"like": like, "equal": sorted(equal)}
+    blob = b"".join(record.kept for record in own.values())
     text = json.dumps(head, separators=(",", ":")).encode() + b"\n"
     path = folder / file_name(recording.set_name, recording.target)
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,6 +100,9 @@ def read(path: Path) -> Recording:
     for key, element, cases, sums, size in head["parts"]:
         recording.records[key] = Record(element, cases, tuple(sums), blob[place : place + size])
         place += size
+    if "like" in head:
+        other = read(path.parent / file_name(head["set"], head["like"]))
+        recording.records |= {key: other.records[key] for key in head["equal"]}
     return recording
 
 

@@ -14,7 +14,10 @@ struct Streams {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
-  bool is_terminal = false;  // of `out`: colour unless told otherwise
+  bool is_terminal = false;        // of `out`: colour unless told otherwise
+  bool is_error_terminal = false;  // of `err`: a long run shows its progress there
+  /// Asked now and then during a long run; true ends it.
+  bool (*interrupt)() = nullptr;
 };
 
 /// Runs `pyptx <words>`. Returns the exit status: 0 all is well, 1 the input has errors (or, with

@@ -8,13 +8,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pyptx/diag/diagnostic.h"
+#include "pyptx/emu/counters.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/layout/tensor_map.h"
 
@@ -51,17 +55,61 @@ enum class TensorCore : std::uint8_t {
   BlackwellRtx,  // sm_120
 };
 
+/// How far a run is.
+struct Progress {
+  std::uint64_t done = 0;  // CTAs
+  std::uint64_t total = 0;
+  double seconds = 0;
+};
+/// "emulating: 12 of 132 CTAs, 3.0 s, 4.0 per second, about 30.0 s left"
+std::string progress_text(const Progress& progress);
+
+/// Shows progress as one line that overwrites itself, for a terminal. Silent for the first seconds;
+/// leaves nothing behind.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::ostream& out) : out_(out) {}
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void operator()(const Progress& progress);
+
+ private:
+  static constexpr double kQuietSeconds = 3;
+  static constexpr double kEverySeconds = 0.5;
+  std::ostream& out_;
+  double shown_ = -kEverySeconds;
+  std::size_t width_ = 0;
+};
+
 struct Options {
   std::uint64_t seed = 0;
   Completion completion = Completion::Latest;
   Numerics numerics = Numerics::Fast;
   TensorCore tensor_core = TensorCore::Target;
   unsigned threads = 0;  // 0: one per core
-  /// Judge shared memory for races, missing waits and fences, and reads of what nobody wrote.
+  /// Judge shared memory for races, missing waits and fences. What nobody wrote is no value without
+  /// it too.
   bool races = false;
+  /// Count lanes, bytes, bank conflicts and more into Report::counters; about half as fast.
+  bool counters = false;
+  /// Where printf writes, cluster after cluster, when the run ends; null: standard output.
+  std::ostream* output = nullptr;
+  /// Where a Chrome trace (JSON, opened by Perfetto) of the run goes; slow.
+  std::ostream* trace = nullptr;
+  /// Events that the trace holds at most, shared evenly by the clusters; what is beyond is counted
+  /// in its "events_left_out".
+  std::uint64_t trace_events = 1'000'000;
   /// Asked every few hundredths of a second, on the thread that called run(); true ends the run.
   bool (*interrupt)() = nullptr;
+  /// Told as often, on the same thread.
+  std::function<void(const Progress&)> progress;
 };
+
+/// Sets "schedule", "numerics", "tensor_core" or "checks" by the words of Python and of the command
+/// ("latest", "exact", "hopper", "races"). Gives what is wrong with them, if anything.
+std::optional<std::string> set_option(Options& options, std::string_view name,
+                                      std::string_view word);
 
 struct Launch {
   Dim3 grid;
@@ -81,6 +129,7 @@ struct Report {
   };
   std::uint64_t warp_instructions = 0;
   std::vector<Row> rows;
+  std::optional<Counters> counters;  // where Options::counters asked for them
 };
 
 class Program;  // the decoded form of one entry

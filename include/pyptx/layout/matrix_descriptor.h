@@ -33,14 +33,36 @@ constexpr Swizzle swizzle_of(LayoutType type) {
   return static_cast<Swizzle>((4U - static_cast<std::uint32_t>(type)) & 3U);
 }
 
-// The canonical layouts of wgmma operands (PTX ISA, "Strides" and "Canonical Layouts" under
-// "Shared Memory Matrix Layout"): which shared byte a descriptor names for element (mn, k). With T
-// elements to 16 bytes and byte strides LBO and SBO the manual gives
+// The canonical layouts of operands of wgmma and tcgen05 (PTX ISA, "Strides" and "Canonical
+// Layouts" under "Shared Memory Matrix Layout"): which shared byte a descriptor names for element
+// (mn, k). With T elements to 16 bytes and byte strides LBO and SBO the manual gives
 //   K-major,  none:     ((8,m),(T,2k)) : ((1T,SBO),(1,LBO))
 //   K-major,  swizzled: ((8,m),(T,2k)) : ((wT,SBO),(1,T))            w = 2, 4, 8
 //   MN-major, none:     ((T,1,m),(8,k)) : ((1,T,SBO),(1T,LBO))
 //   MN-major, swizzled: ((T,w,m),(8,k)) : ((1,T,LBO),(wT,SBO))
 // LBO and SBO change roles between the last two.
+struct TileStrides {
+  std::uint32_t span = 16;  // bytes of a row of the swizzle
+  std::uint32_t leading_bytes = 0;
+  std::uint32_t stride_bytes = 0;
+  std::uint32_t k_group = 8;  // rows along K of one MN-major pattern
+
+  /// Bytes from the start to the element, before the swizzle.
+  constexpr std::uint32_t offset(Major major, std::uint32_t element_bytes, std::uint32_t mn,
+                                 std::uint32_t k) const {
+    const bool is_plain = span == 16;
+    if (major == Major::K) {
+      const std::uint32_t byte = k * element_bytes;
+      const std::uint32_t chunk = is_plain ? leading_bytes : 16U;
+      return (mn % 8) * span + (mn / 8) * stride_bytes + byte % 16 + (byte / 16) * chunk;
+    }
+    const std::uint32_t byte = mn * element_bytes;
+    const std::uint32_t block = is_plain ? stride_bytes : leading_bytes;
+    const std::uint32_t group = is_plain ? leading_bytes : stride_bytes;
+    return byte % span + (byte / span) * block + (k % k_group) * span + (k / k_group) * group;
+  }
+};
+
 struct MatrixDescriptor {
   std::uint32_t start = 0;          // shared address, bytes
   std::uint32_t leading_bytes = 0;  // LBO
@@ -69,27 +91,11 @@ struct MatrixDescriptor {
   /// manual, K-major and MN-major, with the swizzle applied to the absolute address.
   constexpr std::uint32_t address(Major major, std::uint32_t element_bytes, std::uint32_t mn,
                                   std::uint32_t k) const {
-    const std::uint32_t linear = start + linear_offset(major, element_bytes, mn, k);
+    const TileStrides strides{swizzle_span(swizzle_of(type)), leading_bytes, stride_bytes};
+    const std::uint32_t linear = start + strides.offset(major, element_bytes, mn, k);
     // A pattern that starts off its alignment begins `base_offset` lines of 128 bytes late.
     const std::uint32_t anchored = linear - (std::uint32_t{base_offset} << 7);
     return linear ^ (apply_swizzle(swizzle_of(type), anchored) ^ anchored);
-  }
-
- private:
-  /// Bytes from the start to the element, before the swizzle.
-  constexpr std::uint32_t linear_offset(Major major, std::uint32_t element_bytes, std::uint32_t mn,
-                                        std::uint32_t k) const {
-    const Swizzle swizzle = swizzle_of(type);
-    const std::uint32_t span = swizzle_span(swizzle);
-    if (major == Major::K) {
-      const std::uint32_t byte = k * element_bytes;
-      const std::uint32_t chunk = swizzle == Swizzle::None ? leading_bytes : 16U;
-      return (mn % 8) * span + (mn / 8) * stride_bytes + byte % 16 + (byte / 16) * chunk;
-    }
-    const std::uint32_t byte = mn * element_bytes;
-    const std::uint32_t block = swizzle == Swizzle::None ? stride_bytes : leading_bytes;
-    const std::uint32_t group = swizzle == Swizzle::None ? leading_bytes : stride_bytes;
-    return byte % span + (byte / span) * block + (k % 8) * span + (k / 8) * group;
   }
 };
 

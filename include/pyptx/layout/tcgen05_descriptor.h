@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "pyptx/layout/matrix_descriptor.h"
 #include "pyptx/layout/swizzle.h"
 
 namespace pyptx::layout {
@@ -49,6 +50,9 @@ struct Tcgen05MatrixDescriptor {
   static Tcgen05MatrixDescriptor decode(std::uint64_t bits);
   /// Why the manual forbids it, or nothing.
   std::optional<std::string> problem() const;
+  /// Shared address of element (mn, k), as MatrixDescriptor's; the leading offset is relative.
+  std::uint32_t address(Major major, std::uint32_t element_bytes, std::uint32_t mn,
+                        std::uint32_t k) const;
   bool operator==(const Tcgen05MatrixDescriptor&) const = default;
 };
 
@@ -139,5 +143,40 @@ struct TmemPlace {
 /// Where element (row, column) of D lies. The layouts that use half of the lanes begin at lane 0.
 TmemPlace accumulator_place(const AccumulatorLayout& layout, std::uint32_t row,
                             std::uint32_t column);
+/// How many copies of a row of A in tensor memory such a product reads, and how far apart: each run
+/// of lanes that has its own part of the columns has its own A.
+struct OperandCopies {
+  std::uint32_t count = 1;
+  std::uint32_t lanes = 0;
+};
+OperandCopies operand_copies(const AccumulatorLayout& layout);
+/// Where the scale factors of row `index` of A or column `index` of B lie (PTX ISA, "Scale Factor A
+/// ID" and "Scale Factor B ID"): in 32 lanes, once for each group of 32 that multiplies with them.
+struct ScalePlace {
+  std::uint32_t first_lane = 0;  // of the first group
+  std::uint32_t groups = 4;
+  std::uint32_t lane = 0;  // inside a group
+  std::uint32_t column = 0;
+};
+ScalePlace scale_a_place(const AccumulatorLayout& layout, std::uint32_t row);
+ScalePlace scale_b_place(const AccumulatorLayout& layout, std::uint32_t column);
+
+/// How tcgen05.cp spreads the rows of shared memory over lanes.
+enum class TmemCopy : std::uint8_t {
+  S128x256b,
+  S4x256b,
+  S128x128b,
+  S64x128b02,
+  S64x128b01,
+  S32x128b
+};
+struct CopyShape {
+  std::uint32_t rows = 0;
+  std::uint32_t bytes = 0;  // of a row
+  std::uint32_t copies = 1;
+};
+CopyShape copy_shape(TmemCopy copy);
+/// The lane, from the address on, of the copy `which` of row `row`.
+std::uint32_t copy_lane(TmemCopy copy, std::uint32_t row, std::uint32_t which);
 
 }  // namespace pyptx::layout

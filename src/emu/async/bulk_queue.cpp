@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "cluster.h"
+#include "observe/observer.h"
 #include "race/detector.h"
+#include "relaxed.h"
 
 namespace pyptx::emu {
 namespace {
@@ -30,10 +32,13 @@ bool signal(Cluster& cluster, const BulkOp& op, Cta& cta, u32 offset, u64 bytes)
 }
 
 void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from) {
+  cta.written.add(offset, offset + static_cast<u32>(op.shared_bytes()));
   if (op.kind == BulkOp::Kind::TensorLoad) {
     load_tile(op, cta.shared.data(), offset);
   } else if (op.reduce != ReduceOp::None) {
     reduce(op.reduce, op.type, op.keeps_subnormals, cta.shared.data() + offset, from, op.bytes);
+  } else if (op.kind == BulkOp::Kind::ToShared) {
+    copy_from_global(cta.shared.data() + offset, from, op.bytes);
   } else {
     std::memcpy(cta.shared.data() + offset, from, op.bytes);
   }
@@ -55,7 +60,8 @@ bool perform(Cluster& cluster, const BulkOp& op) {
         reduce(op.reduce, op.type, op.keeps_subnormals, reinterpret_cast<std::byte*>(op.global),
                own.shared.data() + offset, op.bytes);
       } else {
-        std::memcpy(reinterpret_cast<std::byte*>(op.global), own.shared.data() + offset, op.bytes);
+        copy_to_global(reinterpret_cast<std::byte*>(op.global), own.shared.data() + offset,
+                       op.bytes);
       }
       ++cluster.progress;
       return true;
@@ -92,15 +98,17 @@ bool perform(Cluster& cluster, const BulkOp& op) {
 
 bool BulkQueue::issue(Cluster& cluster, const BulkOp& op) {
   if (cluster.races && !cluster.races->issue(op)) return false;
-  if (cluster.is_immediate()) return perform(cluster, op);
   ops_.push_back(op);
-  return true;
+  if (cluster.observer) ops_.back().ticket = cluster.observer->issued(op);
+  return !cluster.is_immediate() || complete(cluster, ops_.size() - 1);
 }
 
 bool BulkQueue::complete(Cluster& cluster, std::size_t index) {
   const BulkOp op = ops_[index];
   ops_.erase(ops_.begin() + static_cast<std::ptrdiff_t>(index));
-  return perform(cluster, op);
+  const bool is_good = perform(cluster, op);
+  if (op.ticket != 0) cluster.observer->landed(op.ticket);
+  return is_good;
 }
 
 bool BulkQueue::complete_group(Cluster& cluster, const Warp& warp, u32 lane, u64 end) {

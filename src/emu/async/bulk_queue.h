@@ -35,7 +35,8 @@ struct BulkOp {
   u32 shared = 0;       // shared address with the rank: destination of loads, source of stores
   u32 shared_from = 0;  // SharedToShared
   u64 global = 0;
-  u64 bytes = 0;
+  u64 bytes = 0;         // that move, and that an mbarrier counts
+  u64 extent = 0;        // of shared memory; 0: `bytes`. A swizzle's rows may have gaps
   u32 barrier = 0;       // shared address with the rank
   u32 cta_mask = 0;      // 0: no multicast
   bool is_pair = false;  // .cta_group::2: signals in the CTA of the pair that `barrier` lies in
@@ -47,6 +48,9 @@ struct BulkOp {
   std::array<i32, 5> coordinates{};
   std::array<u32, 3> offsets{};      // of im2col: W, H, D
   std::array<std::byte, 16> data{};  // Word
+  u64 ticket = 0;                    // of the observer
+
+  u64 shared_bytes() const { return extent != 0 ? extent : bytes; }
 };
 
 class BulkQueue {
@@ -74,8 +78,9 @@ bool perform(Cluster& cluster, const BulkOp& op);
 /// Tile copies of tensor_copy.cpp. `base` is the shared memory of one CTA.
 void load_tile(const BulkOp& op, std::byte* shared, u32 offset);
 void store_tile(const BulkOp& op, const std::byte* shared, u32 offset);
-/// Bytes of the tile in shared memory.
+/// Bytes of the tile, and of the shared memory that it spans.
 u64 tile_bytes(const BulkOp& op);
+u64 tile_extent(const BulkOp& op);
 /// Address and size of each piece of global memory that the copy touches.
 std::vector<std::pair<u64, u64>> global_spans(const BulkOp& op);
 Ty element_type(layout::MapType type);

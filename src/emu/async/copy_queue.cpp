@@ -7,7 +7,9 @@
 #include <string>
 
 #include "cluster.h"
+#include "observe/observer.h"
 #include "race/detector.h"
+#include "relaxed.h"
 
 namespace pyptx::emu {
 
@@ -19,8 +21,12 @@ bool CopyQueue::finish(Cluster& cluster, Op& op, u32 lane, std::string& problem)
   if (((op.pending >> lane) & 1U) == 0) return true;
   op.pending &= ~(1U << lane);
   if (!op.is_arrive) {
-    std::memcpy(op.to[lane], op.from[lane], op.from_bytes[lane]);
+    copy_from_global(op.to[lane], op.from[lane], op.from_bytes[lane]);
     std::memset(op.to[lane] + op.from_bytes[lane], 0, op.bytes - op.from_bytes[lane]);
+    Cta& own = *op.warp->cta;
+    const u32 offset = static_cast<u32>(op.to[lane] - own.shared.data());
+    own.written.add(offset, offset + op.bytes);
+    if (op.ticket != 0 && op.pending == 0) cluster.observer->landed(op.ticket);
     return true;
   }
   Cta& cta = *cluster.ctas[op.barrier[lane] >> kRankShift];

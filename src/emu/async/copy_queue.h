@@ -22,6 +22,7 @@ class CopyQueue {
     u8 bytes = 0;
     u32 pending = 0;  // lanes still to be done
     u32 era = 0;      // of an arrival: see race/detector.h
+    u64 ticket = 0;   // of the observer
     Warp* warp = nullptr;
     std::array<u64, kLanes> group{};
     std::array<std::byte*, kLanes> to{};

@@ -9,11 +9,12 @@
 
 #include "async/bulk_queue.h"
 #include "pyptx/layout/swizzle.h"
+#include "relaxed.h"
 
 namespace pyptx::emu {
 namespace {
 
-/// One row of the tile: elements along dimension 0.
+/// One row of the tile: what lies along dimension 0, elements or slices of channels.
 struct Row {
   bool in_bounds = false;  // of dimensions 1..rank-1
   u64 offset = 0;          // bytes from the tensor's start to coordinate 0; only in bounds
@@ -45,10 +46,7 @@ void each_tile_row(const BulkOp& op, F&& body) {
     place(map, at, row);
     body(row);
     u32 d = 1;
-    const auto steps = [&](u32 dim) {
-      return (map.box[dim] + stride_of(map, dim) - 1) / stride_of(map, dim);
-    };
-    while (d < map.rank && ++step[d] == steps(d)) step[d++] = 0;
+    while (d < map.rank && ++step[d] == map.box_count(d)) step[d++] = 0;
     if (d >= map.rank) return;
   }
 }
@@ -99,56 +97,63 @@ void each_row(const BulkOp& op, F&& body) {
   }
 }
 
-u32 row_elements(const BulkOp& op) {
-  return op.mode == TileMode::Im2col ? op.map.im2col.channels : op.map.box[0];
+/// Of dimension 0, in elements or slices; the stride of elements is ignored there.
+i64 column_step(const layout::TensorMap& map) {
+  return map.is_interleaved() ? stride_of(map, 0) : 1;
 }
 
-/// The NaN that fills out-of-bounds elements of a floating-point tensor.
-u64 nan_of(layout::MapType type) {
-  switch (type) {
-    case layout::MapType::F16:
-    case layout::MapType::BF16:
-      return 0x7FFFU;
-    case layout::MapType::F64:
-      return 0x7FFFFFFFFFFFFFFFULL;
-    case layout::MapType::F32:
-    case layout::MapType::F32Ftz:
-    case layout::MapType::TF32:
-    case layout::MapType::TF32Ftz:
-      return 0x7FFFFFFFU;
-    default:
-      return 0;
-  }
-}
+/// What fills elements outside a tensor when NaN is asked for: this, in every 16 bits, whatever the
+/// type (seen on an H200; the manual only calls it a special NaN).
+constexpr u64 kOutsideNan = 0x7FF77FF77FF77FF7ULL;
 
-/// Elements [begin, end) of the row that lie inside dimension 0.
+/// What of the row lies inside dimension 0: [begin, end).
 struct Range {
   u64 begin = 0;
   u64 end = 0;
 };
 Range inside(const BulkOp& op) {
   const i64 first = op.coordinates[0];
+  const i64 step = column_step(op.map);
   const i64 size = static_cast<i64>(op.map.dims[0]);
-  const i64 count = row_elements(op);
-  const i64 begin = std::clamp<i64>(-first, 0, count);
-  const i64 end = std::clamp<i64>(size - first, begin, count);
+  const i64 count = static_cast<i64>(op.map.row_bytes() / op.map.unit_bytes());
+  const i64 begin = first < 0 ? std::min((step - 1 - first) / step, count) : 0;
+  i64 end = first < size ? std::clamp((size - first + step - 1) / step, begin, count) : begin;
+  if (op.kind == BulkOp::Kind::TensorStore && !op.map.is_interleaved()) {
+    // A store writes whole pieces of 16 bytes: what lies behind the last element of a row is
+    // overwritten (seen on an H200).
+    const i64 piece = 16 / layout::element_bytes(op.map.type);
+    end = (end + piece - 1) / piece * piece;
+  }
   return {static_cast<u64>(begin), static_cast<u64>(end)};
 }
 
-/// Of element `i` of a row; it lies inside the tensor.
+/// Of number `i` of a row; it lies inside the tensor.
 u64 host_address(const BulkOp& op, const Row& row, u64 i) {
-  const u64 column = static_cast<u64>(op.coordinates[0] + static_cast<i64>(i));
-  return op.global + row.offset + column * layout::element_bytes(op.map.type);
+  const i64 column = op.coordinates[0] + static_cast<i64>(i) * column_step(op.map);
+  return op.global + row.offset + static_cast<u64>(column) * op.map.unit_bytes();
 }
 
-void flush_subnormals(std::byte* bytes, u64 count) {
+/// Calls body(number, bytes) for each piece of a row that is contiguous in the tensor.
+template <typename F>
+void each_piece(const BulkOp& op, Range range, F&& body) {
+  const u64 count = column_step(op.map) == 1 ? range.end - range.begin : 1;
+  for (u64 i = range.begin; i < range.end; i += count) body(i, count * op.map.unit_bytes());
+}
+
+/// A load rounds TF32 to the nearest, ties to even; a NaN becomes the canonical one. The types that
+/// are named after flushing flush nothing on their way (both seen on an H200).
+void round_tf32(layout::MapType type, std::byte* bytes, u64 count) {
+  if (type != layout::MapType::TF32 && type != layout::MapType::TF32Ftz) return;
   for (u64 i = 0; i < count; ++i) {
     u32 bits = 0;
     std::memcpy(&bits, bytes + 4 * i, 4);
-    if ((bits & 0x7F800000U) == 0) bits &= 0x80000000U;
+    const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+    bits = is_nan ? 0x7FFFE000U : (bits + 0xFFFU + ((bits >> 13) & 1U)) & ~0x1FFFU;
     std::memcpy(bytes + 4 * i, &bits, 4);
   }
 }
+
+constexpr u64 kLongestRow = u64{256} * 32;  // of the largest box, in the largest slices
 
 /// Copies between a row's line and its swizzled chunks in shared memory.
 template <typename F>
@@ -161,18 +166,20 @@ void each_chunk(const BulkOp& op, u32 offset, u64 row_bytes, F&& body) {
 }  // namespace
 
 u64 tile_bytes(const BulkOp& op) {
-  const u64 row = u64{row_elements(op)} * layout::element_bytes(op.map.type);
-  if (op.mode == TileMode::Rows4) return 4 * row;
-  return op.map.box_bytes();
+  return op.mode == TileMode::Rows4 ? 4 * op.map.row_bytes() : op.map.box_bytes();
+}
+
+u64 tile_extent(const BulkOp& op) {
+  return tile_bytes(op) / op.map.row_bytes() * op.map.row_pitch();
 }
 
 std::vector<std::pair<u64, u64>> global_spans(const BulkOp& op) {
   const Range range = inside(op);
   std::vector<std::pair<u64, u64>> spans;
-  if (range.end == range.begin) return spans;
-  const u64 bytes = (range.end - range.begin) * layout::element_bytes(op.map.type);
   each_row(op, [&](const Row& row) {
-    if (row.in_bounds) spans.emplace_back(host_address(op, row, range.begin), bytes);
+    if (!row.in_bounds) return;
+    each_piece(op, range,
+               [&](u64 i, u64 bytes) { spans.emplace_back(host_address(op, row, i), bytes); });
   });
   return spans;
 }
@@ -203,49 +210,45 @@ Ty element_type(layout::MapType type) {
 }
 
 void load_tile(const BulkOp& op, std::byte* shared, u32 offset) {
-  const u32 element = layout::element_bytes(op.map.type);
-  const u64 count = row_elements(op);
-  const u64 row_bytes = count * element;
+  const u32 unit = op.map.unit_bytes();
+  const u64 row_bytes = op.map.row_bytes();
   const Range range = inside(op);
-  const u64 fill = op.map.oob_nan ? nan_of(op.map.type) : 0;
-  const bool ftz =
-      op.map.type == layout::MapType::F32Ftz || op.map.type == layout::MapType::TF32Ftz;
-  std::byte line[256 * 8];
+  const u64 fill = op.map.oob_nan ? kOutsideNan : 0;
+  std::byte line[kLongestRow];
   each_row(op, [&](const Row& row) {
     const Range valid = row.in_bounds ? range : Range{};
-    for (u64 i = 0; i < count; ++i) {
-      if (i == valid.begin && valid.end > valid.begin) i = valid.end;
-      if (i < count) std::memcpy(line + i * element, &fill, element);
+    if ((valid.end - valid.begin) * unit != row_bytes) {
+      for (u64 k = 0; k < row_bytes; k += 8) std::memcpy(line + k, &fill, 8);
     }
-    if (valid.end > valid.begin) {
-      std::memcpy(line + valid.begin * element,
-                  reinterpret_cast<const std::byte*>(host_address(op, row, valid.begin)),
-                  (valid.end - valid.begin) * element);
-    }
-    if (ftz) flush_subnormals(line, count);
-    each_chunk(op, offset + static_cast<u32>(row.index * row_bytes), row_bytes,
+    each_piece(op, valid, [&](u64 i, u64 bytes) {
+      copy_from_global(line + i * unit,
+                       reinterpret_cast<const std::byte*>(host_address(op, row, i)), bytes);
+      round_tf32(op.map.type, line + i * unit, bytes / 4);
+    });
+    each_chunk(op, offset + static_cast<u32>(row.index * op.map.row_pitch()), row_bytes,
                [&](u32 at, u64 k) { std::memcpy(shared + at, line + k, 16); });
   });
 }
 
 void store_tile(const BulkOp& op, const std::byte* shared, u32 offset) {
-  const u32 element = layout::element_bytes(op.map.type);
-  const u64 row_bytes = u64{row_elements(op)} * element;
+  const u32 unit = op.map.unit_bytes();
+  const u64 row_bytes = op.map.row_bytes();
   const Range range = inside(op);
   if (range.end == range.begin) return;
-  std::byte line[256 * 8];
+  std::byte line[kLongestRow];
   each_row(op, [&](const Row& row) {
     if (!row.in_bounds) return;
-    each_chunk(op, offset + static_cast<u32>(row.index * row_bytes), row_bytes,
+    each_chunk(op, offset + static_cast<u32>(row.index * op.map.row_pitch()), row_bytes,
                [&](u32 at, u64 k) { std::memcpy(line + k, shared + at, 16); });
-    auto* to = reinterpret_cast<std::byte*>(host_address(op, row, range.begin));
-    const std::byte* from = line + range.begin * element;
-    const u64 bytes = (range.end - range.begin) * element;
-    if (op.reduce == ReduceOp::None) {
-      std::memcpy(to, from, bytes);
-    } else {
-      reduce(op.reduce, op.type, op.keeps_subnormals, to, from, bytes);
-    }
+    each_piece(op, range, [&](u64 i, u64 bytes) {
+      auto* to = reinterpret_cast<std::byte*>(host_address(op, row, i));
+      const std::byte* from = line + i * unit;
+      if (op.reduce == ReduceOp::None) {
+        copy_to_global(to, from, bytes);
+      } else {
+        reduce(op.reduce, op.type, op.keeps_subnormals, to, from, bytes);
+      }
+    });
   });
 }
 

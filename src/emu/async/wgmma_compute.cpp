@@ -37,17 +37,21 @@ class Product {
         room_(room) {}
 
   /// What is wrong with a descriptor or the metadata, or nothing.
-  std::string run() {
+  std::optional<diag::Diagnostic> run() {
     room_.a.resize(std::size_t{kPanels} * form_.stored() * kVector);
     room_.b.resize(std::size_t{columns()} * form_.depth() * kVector);
     if (form_.a_in_registers) {
       read_a_registers();
-    } else if (!read_a_shared()) {
-      return "the A tile leaves the CTA's shared memory";
+    } else if (const auto fault = read_a_shared()) {
+      return describe(cta_.warps[first_], op_, *fault, 'A');
     }
-    if (has_long_rows()) return "the rows of the B tile are longer than its swizzle";
-    if (!read_b()) return "the B tile leaves the CTA's shared memory";
-    if (form_.is_sparse && !read_places()) return "the sparsity metadata names a place twice";
+    if (has_long_rows()) {
+      return bad_descriptor(op_, "the rows of the B tile are longer than its swizzle");
+    }
+    if (const auto fault = read_b()) return describe(cta_.warps[first_], op_, *fault, 'B');
+    if (form_.is_sparse && !read_places()) {
+      return bad_descriptor(op_, "the sparsity metadata names a place twice");
+    }
     start();
     const Numerics numerics =
         form_.is_integer() ? Numerics::Fast : cta_.cluster->launch->options.numerics;
@@ -61,7 +65,7 @@ class Product {
       multiply(panels, numerics, rule);
     }
     finish();
-    return {};
+    return std::nullopt;
   }
 
  private:
@@ -69,7 +73,7 @@ class Product {
   /// Panels of B: four columns to each.
   u32 columns() const { return form_.columns / 4; }
 
-  bool read_a_shared() {
+  std::optional<TileFault> read_a_shared() {
     const TileOperand operand{layout::MatrixDescriptor::decode(op_.a_descriptor),
                               form_.trans_a ? layout::Major::MN : layout::Major::K,
                               form_.a,
@@ -104,7 +108,7 @@ class Product {
     return form_.is_sparse && !form_.trans_b && type == layout::LayoutType::B32;
   }
 
-  bool read_b() {
+  std::optional<TileFault> read_b() {
     const TileOperand operand{layout::MatrixDescriptor::decode(op_.b_descriptor),
                               form_.trans_b ? layout::Major::MN : layout::Major::K,
                               form_.b,
@@ -201,13 +205,9 @@ class Product {
 void perform(Cta& cta, u32 warpgroup, const WgmmaOp& op) {
   thread_local Room room;
   const WgmmaForm form = WgmmaForm::unpack(op.inst->imm);
-  const std::string problem = form.a == Element::B1 ? multiply_bits(cta, warpgroup, op)
-                                                    : Product(cta, warpgroup, op, room).run();
-  if (problem.empty()) return;
-  Warp& warp = cta.warps[warpgroup * 4];
-  warp.fail(*op.inst, diag::Diagnostic(diag::Kind::EmuDescriptor, {problem})
-                          .note("A descriptor " + hex(op.a_descriptor) + ", B descriptor " +
-                                hex(op.b_descriptor)));
+  auto problem = form.a == Element::B1 ? multiply_bits(cta, warpgroup, op)
+                                       : Product(cta, warpgroup, op, room).run();
+  if (problem) cta.warps[warpgroup * 4].fail(*op.inst, std::move(*problem));
 }
 
 }  // namespace pyptx::emu

@@ -3,7 +3,8 @@
 // Order of matrix operations in a warpgroup. See wgmma_queue.h.
 #include "async/wgmma_queue.h"
 
-#include "cta.h"
+#include "cluster.h"
+#include "observe/observer.h"
 
 namespace pyptx::emu {
 
@@ -24,6 +25,7 @@ bool WarpgroupQueue::complete(Cta& cta, u32 warpgroup, u64 end) {
     if (op.issued != 0xFU) return false;
     perform(cta, warpgroup, op);
     op.is_done = true;
+    if (op.ticket != 0) cta.cluster->observer->landed(op.ticket);
   }
   drop_done();
   return true;

@@ -25,6 +25,7 @@ struct WgmmaOp {
   bool scale_d = true;
   u64 group = 0;
   u32 issued = 0;  // bit per warp
+  u64 ticket = 0;  // of the observer
   bool is_done = false;
 };
 

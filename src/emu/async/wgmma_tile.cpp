@@ -14,26 +14,33 @@
 namespace pyptx::emu {
 namespace {
 
-/// The 16 bytes at a shared address; null outside the CTA's memory.
-const std::byte* chunk_at(const Cta& cta, u32 address) {
+/// The 16 bytes at a shared address; null with the fault set where they cannot be read.
+const std::byte* chunk_at(const Cta& cta, u32 address, std::optional<TileFault>& fault) {
   const u32 at = address & 0x3FFFFU;
-  if (at < kSharedReserved || at + 16 > cta.shared.size()) return nullptr;
+  const bool is_outside = at < kSharedReserved || at + 16 > cta.shared.size();
+  if (is_outside || !cta.written.holds_chunk(at)) {
+    fault = TileFault{at, is_outside};
+    return nullptr;
+  }
   return cta.shared.data() + at;
 }
 
 using BitRow = std::array<u32, 8>;  // 256 places along K
 
-bool read_bit_rows(const Cta& cta, const layout::MatrixDescriptor& descriptor, u32 rows,
-                   std::vector<BitRow>& to) {
+std::optional<TileFault> read_bit_rows(const Cta& cta, u64 bits, u32 rows,
+                                       std::vector<BitRow>& to) {
+  const auto descriptor = layout::MatrixDescriptor::decode(bits);
+  std::optional<TileFault> fault;
   to.resize(rows);
   for (u32 row = 0; row < rows; ++row) {
     for (u32 byte = 0; byte < 32; byte += 16) {
-      const std::byte* from = chunk_at(cta, descriptor.address(layout::Major::K, 1, row, byte));
-      if (from == nullptr) return false;
+      const u32 at = descriptor.address(layout::Major::K, 1, row, byte);
+      const std::byte* from = chunk_at(cta, at, fault);
+      if (from == nullptr) return fault;
       std::memcpy(&to[row][byte / 4], from, 16);
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -42,7 +49,24 @@ void negate(float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] = -values[i];
 }
 
-bool read_rows(const Cta& cta, const TileOperand& operand, u32 group, float* rows) {
+diag::Diagnostic describe(const Warp& warp, const WgmmaOp& op, const TileFault& fault, char tile) {
+  const std::string name = std::string("the ") + tile + " tile";
+  if (!fault.is_outside) {
+    const u32 address = warp.cta->rank << kRankShift | fault.address;
+    return {diag::Kind::EmuUninitialised,
+            {"wgmma", describe_address(warp, Space::Shared, address) + ", in " + name}};
+  }
+  return bad_descriptor(op, name + " leaves the CTA's shared memory");
+}
+
+diag::Diagnostic bad_descriptor(const WgmmaOp& op, const std::string& problem) {
+  return diag::Diagnostic(diag::Kind::EmuDescriptor, {problem})
+      .note("A descriptor " + hex(op.a_descriptor) + ", B descriptor " + hex(op.b_descriptor));
+}
+
+std::optional<TileFault> read_rows(const Cta& cta, const TileOperand& operand, u32 group,
+                                   float* rows) {
+  std::optional<TileFault> fault;
   const u32 bytes = info(operand.element).bits / 8;
   const u32 chunk = 16 / bytes;
   const u32 depth = operand.depth;
@@ -56,8 +80,8 @@ bool read_rows(const Cta& cta, const TileOperand& operand, u32 group, float* row
     for (u32 i = 0; i < (along_k ? depth : chunk); i += chunk) {
       const u32 at = operand.descriptor.address(operand.major, bytes, along_k ? first + o : first,
                                                 along_k ? i : o);
-      chunks[count] = chunk_at(cta, at);
-      if (chunks[count++] == nullptr) return false;
+      chunks[count] = chunk_at(cta, at, fault);
+      if (chunks[count++] == nullptr) return fault;
     }
   }
   if (along_k) {
@@ -71,10 +95,10 @@ bool read_rows(const Cta& cta, const TileOperand& operand, u32 group, float* row
     }
   }
   if (operand.is_negative) negate(rows, std::size_t{8} * depth);
-  return true;
+  return std::nullopt;
 }
 
-std::string multiply_bits(Cta& cta, u32 warpgroup, const WgmmaOp& op) {
+std::optional<diag::Diagnostic> multiply_bits(Cta& cta, u32 warpgroup, const WgmmaOp& op) {
   const WgmmaForm form = WgmmaForm::unpack(op.inst->imm);
   const u32* list = cta.warps[warpgroup * 4].program->lists.data() + op.inst->list;
   std::vector<BitRow> a(64);
@@ -87,11 +111,11 @@ std::string multiply_bits(Cta& cta, u32 warpgroup, const WgmmaOp& op) {
         a[row][word] = warp.lanes32(held[word / 4 * 2])[row % 8 * 4 + word % 4];
       }
     }
-  } else if (!read_bit_rows(cta, layout::MatrixDescriptor::decode(op.a_descriptor), 64, a)) {
-    return "the A tile leaves the CTA's shared memory";
+  } else if (const auto fault = read_bit_rows(cta, op.a_descriptor, 64, a)) {
+    return describe(cta.warps[warpgroup * 4], op, *fault, 'A');
   }
-  if (!read_bit_rows(cta, layout::MatrixDescriptor::decode(op.b_descriptor), form.columns, b)) {
-    return "the B tile leaves the CTA's shared memory";
+  if (const auto fault = read_bit_rows(cta, op.b_descriptor, form.columns, b)) {
+    return describe(cta.warps[warpgroup * 4], op, *fault, 'B');
   }
   for (u32 thread = 0; thread < 128; ++thread) {
     Warp& warp = cta.warps[warpgroup * 4 + thread / kLanes];
@@ -107,7 +131,7 @@ std::string multiply_bits(Cta& cta, u32 warpgroup, const WgmmaOp& op) {
       d = sum;
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace pyptx::emu

@@ -3,7 +3,7 @@
 // Operand tiles of wgmma out of shared memory, eight rows at a time, by the descriptor's layout.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "async/wgmma_queue.h"
 #include "cta.h"
@@ -23,22 +23,32 @@ struct TileOperand {
 
 inline constexpr u32 kGreatestTileDepth = 64;  // 8-bit B against a sparse A
 
-/// Eight rows from row 8 * group on, `depth` floats each; false when they leave shared memory.
-bool read_rows(const Cta& cta, const TileOperand& operand, u32 group, float* rows);
+/// Sixteen bytes of a tile that cannot be read: they leave shared memory, or nobody wrote them.
+struct TileFault {
+  u32 address = 0;
+  bool is_outside = false;
+};
+
+/// Eight rows from row 8 * group on, `depth` floats each.
+std::optional<TileFault> read_rows(const Cta& cta, const TileOperand& operand, u32 group,
+                                   float* rows);
+diag::Diagnostic bad_descriptor(const WgmmaOp& op, const std::string& problem);
+/// What is said about a tile that cannot be read; `tile` is A or B.
+diag::Diagnostic describe(const Warp& warp, const WgmmaOp& op, const TileFault& fault, char tile);
 void negate(float* values, std::size_t count);
 
 /// Calls put(group, rows) for every eight rows.
 template <typename Put>
-bool read_tile(const Cta& cta, const TileOperand& operand, Put&& put) {
+std::optional<TileFault> read_tile(const Cta& cta, const TileOperand& operand, Put&& put) {
   alignas(32) float rows[8 * kGreatestTileDepth];
   for (u32 group = 0; group < operand.rows / 8; ++group) {
-    if (!read_rows(cta, operand, group, rows)) return false;
+    if (const auto fault = read_rows(cta, operand, group, rows)) return fault;
     put(group, rows);
   }
-  return true;
+  return std::nullopt;
 }
 
-/// wgmma of single bits; what is wrong with a descriptor, or nothing.
-std::string multiply_bits(Cta& cta, u32 warpgroup, const WgmmaOp& op);
+/// wgmma of single bits; what is wrong with a tile, or nothing.
+std::optional<diag::Diagnostic> multiply_bits(Cta& cta, u32 warpgroup, const WgmmaOp& op);
 
 }  // namespace pyptx::emu

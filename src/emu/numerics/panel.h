@@ -71,15 +71,6 @@ struct PanelKernels {
   void (*pack_halves)(const float* low, const float* high, u32* pair);
 };
 
-namespace baseline {
-extern const PanelKernels kPanelKernels;
-}
-#if defined(__x86_64__) && defined(__GNUC__)
-namespace avx2 {
-extern const PanelKernels kPanelKernels;
-}
-#endif
-
 /// The best variant for this processor.
 const PanelKernels& panel_kernels();
 

@@ -2,6 +2,7 @@
 //
 // Accesses of threads against the stamps in the shadow: loads, stores, atomics, matrices, and the
 // life of mbarriers.
+#include <algorithm>
 #include <bit>
 
 #include "cluster.h"
@@ -76,6 +77,10 @@ Stamp RaceDetector::add_reader(const View& view, u32 lane, Stamp old, Stamp mine
   if (old.empty()) return mine;
   const bool is_set = old.actor() == Stamp::kReaderSet;
   if (!is_set && is_ordered(view, old, lane)) return mine;
+  if (is_set &&
+      std::ranges::find(sets_[old.epoch()], mine.key(), &Stamp::key) != sets_[old.epoch()].end()) {
+    return old;
+  }
   const u64 key = old.key() * 0x9E3779B97F4A7C15ULL ^ mine.key();
   const auto known = grown_.find(key);
   if (known != grown_.end()) return known->second;
@@ -123,6 +128,27 @@ bool RaceDetector::word(const View& view, const Cta& cta, u32 cell, u32 lane, u3
   return true;
 }
 
+/// What `word` does with a whole word where its stamps are the usual ones: none, this lane's own,
+/// or one that the lane knows of. False: ask it.
+inline bool RaceDetector::usual_word(const View& view, Shadow& shadow, u32 cell, u32 lane) {
+  const Stamp mine = Stamp::make(view.actor, view.state.epoch, lane, 15, view.pc);
+  const auto is_known = [&](Stamp other) {
+    return (other.actor() == view.actor && other.lane() == lane) ||
+           view.knowledge.base.covers_all(other);
+  };
+  const Stamp write = shadow.writes[cell];
+  const Stamp reads = shadow.reads[cell];
+  if (write.empty() ? !view.is_write : !is_known(write)) return false;
+  if (!reads.empty() && !is_known(reads)) return false;
+  if (view.is_write) {
+    shadow.writes[cell] = mine;
+    shadow.reads[cell] = {};
+  } else {
+    shadow.reads[cell] = mine;
+  }
+  return true;
+}
+
 bool RaceDetector::words(const View& view, Cta& cta, u32 lane, u32 offset, u64 bytes) {
   const u32 end = offset + static_cast<u32>(bytes);
   for (u32 cell = offset / 4; cell * 4 < end; ++cell) {
@@ -147,7 +173,10 @@ bool RaceDetector::lanes(Warp& warp, const Inst& inst, u32 mask, const u32 (&off
       continue;
     }
     for (u32 i = 0; i < bytes / 4; ++i) {
-      if (!word(access, cta, offsets[lane] / 4 + i, lane, 15)) return false;
+      const u32 cell = offsets[lane] / 4 + i;
+      if (!usual_word(access, ctas_[cta.rank], cell, lane) && !word(access, cta, cell, lane, 15)) {
+        return false;
+      }
     }
   }
   return true;

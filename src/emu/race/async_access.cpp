@@ -58,8 +58,8 @@ bool RaceDetector::range(const View& view, u32 lane, Cta& cta, u32 offset, u64 b
 
 bool RaceDetector::issue(const BulkOp& op) {
   View by = view(*op.warp, *op.inst, 1U << op.lane);
-  by.is_async = true;
-  by.what = "bulk copy";
+  by.is_async = op.kind != BulkOp::Kind::Word;  // st.async and red.async are of the generic proxy
+  by.what = by.is_async ? "bulk copy" : "asynchronous store";
   const u32 offset = op.shared & kOffsetMask;
   if (!is_load(op)) {
     u32& actor = by.state.bulk[op.lane];
@@ -68,7 +68,7 @@ bool RaceDetector::issue(const BulkOp& op) {
     const u32 group = static_cast<u32>(op.group) + 1;
     by.state.bulk_last[op.lane] = group;
     by.state.bulk_inst[op.lane] = op.inst;
-    return range(by, op.lane, cta, offset, op.bytes,
+    return range(by, op.lane, cta, offset, op.shared_bytes(),
                  Stamp::make(actor, group, Stamp::kManyLanes, 15, by.pc));
   }
   for (u32 rank = 0; rank < cluster_.ctas.size(); ++rank) {
@@ -82,11 +82,12 @@ bool RaceDetector::issue(const BulkOp& op) {
     const u32 actor = phase_of(signalled, barrier).actor;
     const Stamp mine = Stamp::make(actor, Stamp::kPending, Stamp::kManyLanes, 15, by.pc);
     by.is_write = true;
-    if (!range(by, op.lane, cta, offset, op.bytes, mine)) return false;
+    if (!range(by, op.lane, cta, offset, op.shared_bytes(), mine)) return false;
     if (op.kind != BulkOp::Kind::SharedToShared) continue;
     by.is_write = false;
     Cta& from = *cluster_.ctas[op.shared_from >> kRankShift];
-    if (!range(by, op.lane, from, op.shared_from & kOffsetMask, op.bytes, mine)) return false;
+    if (!range(by, op.lane, from, op.shared_from & kOffsetMask, op.shared_bytes(), mine))
+      return false;
   }
   return true;
 }
@@ -100,7 +101,7 @@ void RaceDetector::landed(const BulkOp& op, const Cta& cta, const Cta& signalled
   const Stamp before = Stamp::make(known.actor, Stamp::kPending, Stamp::kManyLanes, 15, pc);
   const Stamp after = Stamp::make(known.actor, epoch, Stamp::kManyLanes, 15, pc);
   const auto replace = [&](std::vector<Stamp>& stamps, u32 offset) {
-    for (u32 cell = offset / 4; cell * 4 < offset + op.bytes; ++cell) {
+    for (u32 cell = offset / 4; cell * 4 < offset + op.shared_bytes(); ++cell) {
       if (stamps[cell].bits == before.bits) stamps[cell] = after;
     }
   };

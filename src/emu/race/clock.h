@@ -85,10 +85,14 @@ class Clock {
 struct Knowledge {
   Clock base;
   Clock proxy;
+  /// What tcgen05 operations behind a fence::after_thread_sync are ordered after: all that stood
+  /// before a fence::before_thread_sync of somebody, or was committed.
+  Clock tensor;
 
   void join(const Knowledge& other) {
     base.join(other.base);
     proxy.join(other.proxy);
+    tensor.join(other.tensor);
   }
   void merge(u32 actor, const Seen& seen) {
     base.at(actor).merge(seen);
@@ -97,6 +101,7 @@ struct Knowledge {
   void clear() {
     base.clear();
     proxy.clear();
+    tensor.clear();
   }
 };
 

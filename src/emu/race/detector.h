@@ -17,6 +17,8 @@
 namespace pyptx::emu {
 
 struct BulkOp;
+struct TensorOp;
+struct TensorRegion;
 
 /// What an mbarrier's arrivals and transactions hand to those that wait for it.
 struct PhaseKnowledge {
@@ -27,6 +29,16 @@ struct PhaseKnowledge {
   const Inst* copy = nullptr;
   Knowledge arrived;   // in the current phase
   Knowledge finished;  // in the phases before
+};
+
+/// What arrivals at a barrier hand to those that it lets through. An early one may be at the next
+/// generation before a late one has left this one.
+struct BarrierKnowledge {
+  u64 generation = 0;  // that `arrived` belongs to
+  Knowledge arrived;
+  Knowledge finished;  // of the generations before
+
+  void enter(u64 next);
 };
 
 class RaceDetector {
@@ -56,6 +68,17 @@ class RaceDetector {
   void commit_matrix(Warp& warp, u64 issued);
   void wait_matrix(Warp& warp, u64 end);
 
+  // --- tensor memory ---------------------------------------------------------------------------
+  /// tcgen05.ld or st of a warp.
+  bool tensor(Warp& warp, const Inst& inst, const TensorRegion& region, bool is_write);
+  bool free_tensor(Warp& warp, const Inst& inst, u32 first, u32 columns);
+  void wait_tensor(Warp& warp, bool is_load);
+  void fence_tensor(Warp& warp, u32 mask, bool is_after);
+  bool issue(const TensorOp& op);
+  /// What the arrival of a commit that is issued now will tell.
+  std::shared_ptr<Knowledge> committed(const TensorOp& op);
+  void arrive(const Knowledge& known, const Cta& cta, u32 barrier);
+
   /// A copy that nobody has waited for, when all is over.
   std::unique_ptr<diag::Diagnostic> unfinished();
 
@@ -65,10 +88,21 @@ class RaceDetector {
   /// The lanes of the warp know what each of them did and knows.
   void sync_lanes(Warp& warp);
   void fence_proxy(Warp& warp, u32 mask);
-  Knowledge& named_barrier(const Cta& cta, u32 id) { return ctas_[cta.rank].barriers[id]; }
-  Knowledge& cluster_barrier() { return cluster_barrier_; }
+  /// A fence between threads.
+  void fence(Warp& warp, u32 mask);
+  BarrierKnowledge& named_barrier(const Cta& cta, u32 id) { return ctas_[cta.rank].barriers[id]; }
+  BarrierKnowledge& cluster_barrier() { return cluster_barrier_; }
+  /// An arrival at generation `generation`; and what those learn that it has let through, when so
+  /// many generations are complete.
+  void arrive(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 generation);
+  void passed(Warp& warp, u32 mask, const BarrierKnowledge& barrier, u64 complete);
+  /// An arrival that tells only what stood before a fence.
+  void arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation);
   void arrive(Warp& warp, u32 mask, const Cta& cta, u32 barrier);
   void waited(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier);
+  /// The same by .relaxed instructions: they order tcgen05 operations, and the rest with a fence.
+  void arrive_relaxed(Warp& warp, u32 mask, const Cta& cta, u32 barrier);
+  void waited_relaxed(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier);
   /// To be called behind every change of the mbarrier.
   void follow(const Cta& cta, const Mbarrier& barrier);
   void initialised(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
@@ -76,20 +110,34 @@ class RaceDetector {
   bool use_barrier(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
 
  private:
-  enum class Channel : u8 { Warp, Transactions, BulkGroups, Copies, Matrix };
+  enum class Channel : u8 {
+    Warp,
+    Transactions,
+    BulkGroups,
+    Copies,
+    Matrix,
+    Tensor,        // mma, cp of one thread, as far as they are complete
+    TensorIssued,  // the same, as far as they are issued; the actor behind Tensor
+    TensorLoads,   // of one warp
+    TensorStores,
+  };
 
   struct Shadow {
     std::vector<Stamp> writes;  // one per four bytes
     std::vector<Stamp> reads;   // a stamp, or the number of a set of them
-    std::array<Knowledge, 16> barriers;
+    std::array<BarrierKnowledge, 16> barriers;
     std::unordered_map<u32, PhaseKnowledge> mbarriers;
     std::unordered_map<u32, Knowledge> strong;  // by address
+    std::vector<Stamp> tensor_writes;           // of 16 lanes and one column each; made on use
+    std::vector<Stamp> tensor_reads;
   };
 
   struct WarpState {
-    Knowledge all;      // of every lane
-    Knowledge some;     // of the lanes in some_mask, who know more
-    u32 some_mask = 0;  // 0: nobody knows more than the others
+    Knowledge all;       // of every lane
+    Knowledge some;      // of the lanes in some_mask, who know more
+    u32 some_mask = 0;   // 0: nobody knows more than the others
+    Knowledge fenced;    // what the lanes knew at their last fences: a relaxed arrival tells it
+    Knowledge glimpsed;  // behind relaxed waits: the next fence makes it known
     u32 epoch = 1;
     u64 safe_write = 0;  // keys that every lane is known to be ordered behind
     u64 safe_read = 0;
@@ -100,6 +148,11 @@ class RaceDetector {
     std::array<const Inst*, kLanes> bulk_inst{};
     std::array<std::vector<u32>, kLanes> era_of_;  // last era of each cp.async group
     std::vector<u32> epoch_of_group;               // wgmma operations in groups up to it
+    Clock tensor;                            // what the warp's tcgen05 operations are ordered after
+    std::array<u32, kLanes> tensor_actor{};  // of mma and cp, 0: none yet
+    std::array<u32, kLanes> tensor_issued{};
+    std::array<u32, 2> tensor_moves{};  // actors of stores and loads, 0: none yet
+    std::array<u32, 2> move_epoch{1, 1};
   };
 
   /// What an access is judged by.
@@ -148,6 +201,7 @@ class RaceDetector {
   PhaseKnowledge& phase_of(const Cta& cta, u32 barrier);
 
   bool word(const View& view, const Cta& cta, u32 cell, u32 lane, u32 bytes);
+  static bool usual_word(const View& view, Shadow& shadow, u32 cell, u32 lane);
   bool words(const View& view, Cta& cta, u32 lane, u32 offset, u64 bytes);
   bool is_ordered(const View& view, Stamp stamp, u32 lane) const;
   bool judge_write(const View& view, u32 lane, const Place& place, Stamp write);
@@ -158,6 +212,18 @@ class RaceDetector {
   bool walk(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine,
             Cursor& cursor);
   MatrixTile& tile_of(const Warp& warp);
+  /// One access to tensor memory: how it is judged and what it leaves.
+  struct TensorView {
+    const View& view;
+    Stamp mine;
+    bool is_pipelined = false;  // mma and cp follow each other in the order of their issue
+    bool is_blocking = false;   // dealloc: needs no fence
+  };
+  bool tensor_cells(const TensorView& by, u32 lane, const TensorRegion& region);
+  bool judge_tensor(const TensorView& by, u32 lane, u32 cell, Stamp other, bool other_wrote);
+  bool report_tensor(const TensorView& by, u32 lane, u32 cell, Stamp other, bool other_wrote,
+                     bool only_fence);
+  void label(diag::Diagnostic& diagnostic, const Cta& cta, Stamp other, bool other_wrote) const;
   bool report(const View& view, u32 lane, const Place& place, Stamp other, bool other_wrote,
               bool only_fence);
   bool report_uninitialised(const View& view, u32 lane, const Place& place);
@@ -170,7 +236,7 @@ class RaceDetector {
   std::vector<MatrixTile> matrices_;  // of each warpgroup
   std::vector<std::vector<Stamp>> sets_;
   std::unordered_map<u64, Stamp> grown_;  // set + reader -> set
-  Knowledge cluster_barrier_;
+  BarrierKnowledge cluster_barrier_;
 };
 
 }  // namespace pyptx::emu

@@ -22,33 +22,37 @@ diag::Kind kind_of(bool is_async, bool is_write, bool other_is_async, bool other
 
 }  // namespace
 
+void RaceDetector::label(diag::Diagnostic& diagnostic, const Cta& cta, Stamp other,
+                         bool other_wrote) const {
+  if (other.pc() >= cluster_.program->code.size()) return;
+  const Channel channel = channels_[other.actor()];
+  const ir::Instruction& source = cluster_.program->source(cluster_.program->code[other.pc()]);
+  const std::string verb = other_wrote ? "written" : "read";
+  diag::Label label;
+  label.text = verb + " here";
+  label.loc = source.loc;
+  label.place = cluster_.program->module->locations.resolve(source.loc);
+  diagnostic.labels.push_back(std::move(label));
+  std::string who = verb + " by " + source.spelling->text;
+  const u32 owner = owners_[other.actor()];
+  if (channel == Channel::Warp || channel == Channel::Copies || channel >= Channel::Tensor) {
+    const u32 warps = static_cast<u32>(cta.warps.size());
+    who += " of warp " + std::to_string(owner % warps);
+    if (cluster_.ctas.size() > 1) who += " of CTA " + std::to_string(owner / warps);
+    if (other.lane() < kLanes) who += ", lane " + std::to_string(other.lane());
+  }
+  diagnostic.notes.push_back(std::move(who));
+}
+
 bool RaceDetector::report(const View& view, u32 lane, const Place& place, Stamp other,
                           bool other_wrote, bool only_fence) {
-  const Channel channel = channels_[other.actor()];
-  const bool other_is_async = channel != Channel::Warp;
+  const bool other_is_async = channels_[other.actor()] != Channel::Warp;
   const diag::Kind kind =
       kind_of(view.is_async, view.is_write, other_is_async, other_wrote, only_fence);
   const u32 address = place.cta.rank << kRankShift | place.offset;
   diag::Diagnostic diagnostic(
       kind, {std::string(view.what), describe_address(view.warp, Space::Shared, address)});
-  if (other.pc() < cluster_.program->code.size()) {
-    const ir::Instruction& source = cluster_.program->source(cluster_.program->code[other.pc()]);
-    const std::string verb = other_wrote ? "written" : "read";
-    diag::Label label;
-    label.text = verb + " here";
-    label.loc = source.loc;
-    label.place = cluster_.program->module->locations.resolve(source.loc);
-    diagnostic.labels.push_back(std::move(label));
-    std::string who = verb + " by " + source.spelling->text;
-    const u32 owner = owners_[other.actor()];
-    if (channel == Channel::Warp || channel == Channel::Copies) {
-      const u32 warps = static_cast<u32>(place.cta.warps.size());
-      who += " of warp " + std::to_string(owner % warps);
-      if (cluster_.ctas.size() > 1) who += " of CTA " + std::to_string(owner / warps);
-      if (other.lane() < kLanes) who += ", lane " + std::to_string(other.lane());
-    }
-    diagnostic.notes.push_back(std::move(who));
-  }
+  label(diagnostic, place.cta, other, other_wrote);
   view.warp.active = 1U << (lane < kLanes ? lane : 0);
   view.warp.fail(view.inst, std::move(diagnostic));
   return false;
@@ -85,12 +89,8 @@ std::unique_ptr<diag::Diagnostic> RaceDetector::unfinished() {
 }
 
 bool RaceDetector::report_uninitialised(const View& view, u32 lane, const Place& place) {
-  const u32 address = place.cta.rank << kRankShift | place.offset;
-  view.warp.active = 1U << (lane < kLanes ? lane : 0);
-  view.warp.fail(view.inst,
-                 diag::Diagnostic(diag::Kind::EmuUninitialised,
-                                  {std::string(view.what),
-                                   describe_address(view.warp, Space::Shared, address)}));
+  fail_uninitialised(view.warp, view.inst, lane, view.what,
+                     place.cta.rank << kRankShift | place.offset);
   return false;
 }
 

@@ -86,6 +86,35 @@ void RaceDetector::fence_proxy(Warp& warp, u32 mask) {
   ++state.epoch;
 }
 
+void RaceDetector::fence(Warp& warp, u32 mask) {
+  WarpState& state = warps_[number(warp)];
+  acquire(warp, mask, state.glimpsed);
+  if ((warp.live & ~mask) == 0) state.glimpsed.clear();
+  release(warp, mask, state.fenced);
+}
+
+void BarrierKnowledge::enter(u64 next) {
+  if (generation == next) return;
+  finished.join(arrived);
+  arrived.clear();
+  generation = next;
+}
+
+void RaceDetector::arrive(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 generation) {
+  barrier.enter(generation);
+  release(warp, mask, barrier.arrived);
+}
+
+void RaceDetector::arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation) {
+  barrier.enter(generation);
+  barrier.arrived.join(warps_[number(warp)].fenced);
+}
+
+void RaceDetector::passed(Warp& warp, u32 mask, const BarrierKnowledge& barrier, u64 complete) {
+  acquire(warp, mask, barrier.finished);
+  if (barrier.generation < complete) acquire(warp, mask, barrier.arrived);
+}
+
 void RaceDetector::arrive(Warp& warp, u32 mask, const Cta& cta, u32 barrier) {
   release(warp, mask, phase_of(cta, barrier).arrived);
 }

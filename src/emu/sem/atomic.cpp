@@ -57,7 +57,10 @@ Step update(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.flag) write_lane(warp, inst.d, lane_size, lane, old);
   }
   ++warp.cta->cluster->progress;
-  return Step::Next;
+  // A lock that another CTA holds is asked for again and again: the others go on first.
+  const AtomicOp op = static_cast<AtomicOp>(inst.kind);
+  const bool may_poll = op == AtomicOp::Cas || op == AtomicOp::Exch;
+  return may_poll ? Step::Yield : Step::Next;
 }
 
 /// exch and cas of 128 bits: registers are two planes of 64-bit lanes.
@@ -142,7 +145,12 @@ Handler choose(Lowering& low, bool has_result) {
   out.flag2 = low.take("noftz");
   const std::size_t first = has_result ? 1 : 0;
   set_address(low, low.address(low.operand(first)), space);
-  if (!low.take_any({"v2", "v4", "v8"}).empty()) return vector(low, type, first);
+  low.access.kind = MemoryAccess::Kind::Atomic;
+  low.access.bytes = static_cast<u16>(bytes_of(type));
+  if (const auto count = low.take_any({"v2", "v4", "v8"}); !count.empty()) {
+    low.access.bytes = static_cast<u16>(low.access.bytes * (count[1] - '0'));
+    return vector(low, type, first);
+  }
   if (out.flag) out.d = low.dest(0, type);
   out.b = low.source(first + 1, type);
   out.c = *op == AtomicOp::Cas ? low.source(first + 2, type) : out.b;

@@ -39,7 +39,7 @@ void learn(Warp& warp, const Inst& inst, u32 mask) {
   RaceDetector* races = warp.cta->cluster->races.get();
   if (races == nullptr) return;
   const u32 id = warp.lanes32(inst.a)[Warp::first_lane(mask)];
-  races->acquire(warp, mask, races->named_barrier(*warp.cta, id));
+  races->passed(warp, mask, races->named_barrier(*warp.cta, id), warp.cta->barriers[id].generation);
   if ((warp.live & ~mask) == 0) races->sync_lanes(warp);
 }
 
@@ -90,7 +90,7 @@ Step barrier(Warp& warp, const Inst& inst, u32 mask) {
   }
   ++warp.cta->cluster->progress;
   if (RaceDetector* races = warp.cta->cluster->races.get()) {
-    races->release(warp, mask, races->named_barrier(*warp.cta, id));
+    races->arrive(warp, mask, races->named_barrier(*warp.cta, id), generation);
   }
   warp.cta->settle(bar);
   if (inst.flag2) return Step::Next;
@@ -141,8 +141,12 @@ Step cluster_arrive(Warp& warp, const Inst& inst, u32 mask) {
   warp.cluster_owed |= mask;
   cluster.arrived += static_cast<u32>(std::popcount(mask));
   ++cluster.progress;
-  if (cluster.races && !inst.flag) {
-    cluster.races->release(warp, mask, cluster.races->cluster_barrier());
+  if (RaceDetector* races = cluster.races.get()) {
+    if (inst.flag) {
+      races->arrive_relaxed(warp, races->cluster_barrier(), cluster.generation);
+    } else {
+      races->arrive(warp, mask, races->cluster_barrier(), cluster.generation);
+    }
   }
   cluster.settle_cluster_barrier();
   return Step::Next;
@@ -163,7 +167,7 @@ Step cluster_wait(Warp& warp, const Inst& inst, u32 mask) {
   if ((warp.cluster_arrived & mask) == 0) {
     warp.cluster_owed &= ~mask;
     if (cluster.races) {
-      cluster.races->acquire(warp, mask, cluster.races->cluster_barrier());
+      cluster.races->passed(warp, mask, cluster.races->cluster_barrier(), cluster.generation);
       if ((warp.live & ~mask) == 0) cluster.races->sync_lanes(warp);
     }
     return Step::Next;

@@ -41,14 +41,21 @@ struct Bfind {
   }
 };
 
+/// A position or length: the manual takes 8 bits of it, and so do 32-bit fields; what ptxas expands
+/// 64-bit ones into takes all.
+template <typename T>
+u32 measure(u32 operand) {
+  return sizeof(T) == 8 ? operand : operand & 0xFFU;
+}
+
 template <typename T>
 struct Bfe {
   T operator()(T a, u32 b, u32 c) const {
     constexpr u32 kTop = sizeof(T) * 8 - 1;
-    const u32 position = b & 0xFFU;
-    const u32 length = c & 0xFFU;
+    const u32 position = measure<T>(b);
+    const u32 length = measure<T>(c);
     if (length == 0) return 0;
-    const u32 last = position + length - 1;
+    const u64 last = u64{position} + length - 1;
     // Bits above the register are its sign; so an arithmetic shift brings them down.
     const i64 wide = static_cast<i64>(a);
     const i64 moved = position > kTop       ? (std::is_signed_v<T> && a < 0 ? -1 : 0)
@@ -66,8 +73,8 @@ template <typename T>
 Step insert(Warp& warp, const Inst& inst, u32 mask) {
   constexpr u32 kBits = sizeof(T) * 8;
   each_active(mask, [&](u32 i) {
-    const u32 position = warp.lanes32(inst.c)[i] & 0xFFU;
-    const u32 length = warp.lanes32(inst.e)[i] & 0xFFU;
+    const u32 position = measure<T>(warp.lanes32(inst.c)[i]);
+    const u32 length = measure<T>(warp.lanes32(inst.e)[i]);
     const u64 a = lanes_of<T>(warp, inst.a)[i];
     const u64 b = lanes_of<T>(warp, inst.b)[i];
     u64 result = b;

@@ -3,9 +3,10 @@
 // prefetch, applypriority, discard, createpolicy (PTX ISA, "Data Movement and Conversion
 // Instructions"). There is no cache here: addresses are checked, and what discard leaves behind is
 // made visible.
-#include <cstring>
+#include <array>
 
 #include "memory.h"
+#include "relaxed.h"
 #include "select.h"
 #include "sem/lane.h"
 
@@ -33,7 +34,9 @@ Step touch_line(Warp& warp, const Inst& inst, u32 mask) {
     if (at == nullptr) {
       step = Step::Fault;
     } else if (inst.flag) {
-      std::memset(at, 0xA5, kLine);
+      std::array<std::byte, kLine> anything;
+      anything.fill(std::byte{0xA5});
+      copy_to_global(at, anything.data(), kLine);
     }
   });
   return step;

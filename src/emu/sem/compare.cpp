@@ -4,88 +4,14 @@
 #include "sem/compare.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "lanes.h"
 #include "numerics/half.h"
 #include "select.h"
+#include "sem/elementwise.h"
 
 namespace pyptx::emu {
 namespace {
-
-/// 32 bytes of 0 or 1 as a word of bits.
-u32 pack(const u8 (&flags)[kLanes]) {
-  u32 bits = 0;
-  for (u32 i = 0; i < 4; ++i) {
-    u64 eight = 0;
-    std::memcpy(&eight, flags + 8 * i, 8);
-    bits |= static_cast<u32>((eight * 0x0102040810204080ULL) >> 56) << (8 * i);
-  }
-  return bits;
-}
-
-/// Writes p (and q, its complement) from `value`, after BoolOp with c.
-Step write(Warp& warp, const Inst& inst, u32 mask, u32 value) {
-  const u32 c = inst.kind2 != 0 ? warp.predicate(inst.c) ^ inst.flip : 0;
-  const auto combine = [&](u32 v) { return combined(static_cast<Combine>(inst.kind2), v, c); };
-  u32& p = warp.predicate(inst.d);
-  const u32 old_q = inst.flag ? warp.predicate(inst.e) : 0;
-  p = (p & ~mask) | (combine(value) & mask);
-  if (inst.flag) warp.predicate(inst.e) = (old_q & ~mask) | (combine(~value) & mask);
-  return Step::Next;
-}
-
-template <Cmp kCmp, typename T>
-Step compare(Warp& warp, const Inst& inst, u32 mask) {
-  const Raw<T>* a = lanes_of<T>(warp, inst.a);
-  const Raw<T>* b = lanes_of<T>(warp, inst.b);
-  u8 flags[kLanes];
-  PYPTX_EACH_LANE flags[i] = holds(kCmp, from_raw<T>(a[i]), from_raw<T>(b[i])) ? 1 : 0;
-  return write(warp, inst, mask, pack(flags));
-}
-
-template <typename T>
-Handler by_operator(Cmp cmp) {
-  switch (cmp) {
-    case Cmp::Eq:
-      return &compare<Cmp::Eq, T>;
-    case Cmp::Ne:
-      return &compare<Cmp::Ne, T>;
-    case Cmp::Lt:
-      return &compare<Cmp::Lt, T>;
-    case Cmp::Le:
-      return &compare<Cmp::Le, T>;
-    case Cmp::Gt:
-      return &compare<Cmp::Gt, T>;
-    case Cmp::Ge:
-      return &compare<Cmp::Ge, T>;
-    default:
-      break;
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    switch (cmp) {
-      case Cmp::Equ:
-        return &compare<Cmp::Equ, T>;
-      case Cmp::Neu:
-        return &compare<Cmp::Neu, T>;
-      case Cmp::Ltu:
-        return &compare<Cmp::Ltu, T>;
-      case Cmp::Leu:
-        return &compare<Cmp::Leu, T>;
-      case Cmp::Gtu:
-        return &compare<Cmp::Gtu, T>;
-      case Cmp::Geu:
-        return &compare<Cmp::Geu, T>;
-      case Cmp::Num:
-        return &compare<Cmp::Num, T>;
-      case Cmp::Nan:
-        return &compare<Cmp::Nan, T>;
-      default:
-        break;
-    }
-  }
-  return nullptr;
-}
 
 /// f16, bf16, and f32 with .ftz: element_bytes is the width, register_bytes 1 for bf16.
 u32 compare_half(Warp& warp, const Inst& inst, u32 shift) {
@@ -107,7 +33,7 @@ u32 compare_half(Warp& warp, const Inst& inst, u32 shift) {
 }
 
 Step compare_narrow(Warp& warp, const Inst& inst, u32 mask) {
-  return write(warp, inst, mask, compare_half(warp, inst, 0));
+  return write_predicate(warp, inst, mask, compare_half(warp, inst, 0));
 }
 
 /// f16x2, bf16x2: p from the low halves, q from the high halves.
@@ -116,9 +42,9 @@ Step compare_pairs(Warp& warp, const Inst& inst, u32 mask) {
   const u32 high = compare_half(warp, inst, 16);
   Inst one = inst;
   one.flag = false;
-  write(warp, one, mask, low);
+  write_predicate(warp, one, mask, low);
   one.d = inst.e;
-  return inst.flag ? write(warp, one, mask, high) : Step::Next;
+  return inst.flag ? write_predicate(warp, one, mask, high) : Step::Next;
 }
 
 Handler by_type(Lowering& low, Ty type, Cmp cmp) {
@@ -127,25 +53,8 @@ Handler by_type(Lowering& low, Ty type, Cmp cmp) {
   out.ftz = low.take("ftz");
   out.element_bytes = 2;
   switch (type) {
-    case Ty::B16:
-    case Ty::U16:
-      return by_operator<u16>(cmp);
-    case Ty::B32:
-    case Ty::U32:
-      return by_operator<u32>(cmp);
-    case Ty::B64:
-    case Ty::U64:
-      return by_operator<u64>(cmp);
-    case Ty::S16:
-      return by_operator<i16>(cmp);
-    case Ty::S32:
-      return by_operator<i32>(cmp);
-    case Ty::S64:
-      return by_operator<i64>(cmp);
-    case Ty::F64:
-      return by_operator<double>(cmp);
     case Ty::F32:
-      if (!out.ftz) return by_operator<float>(cmp);
+      if (!out.ftz) return compare_handler(cmp, type);
       out.element_bytes = 4;
       return &compare_narrow;
     case Ty::BF16:
@@ -159,24 +68,21 @@ Handler by_type(Lowering& low, Ty type, Cmp cmp) {
     case Ty::F16x2:
       return &compare_pairs;
     default:
-      return nullptr;
+      return compare_handler(cmp, type);
   }
-}
-
-template <typename T>
-Step choose(Warp& warp, const Inst& inst, u32 mask) {
-  T* d = reinterpret_cast<T*>(warp.registers + inst.d);
-  const T* a = reinterpret_cast<const T*>(warp.registers + inst.a);
-  const T* b = reinterpret_cast<const T*>(warp.registers + inst.b);
-  const u32 c = warp.predicate(inst.c) ^ inst.flip;
-  PYPTX_EACH_LANE {
-    const T value = ((c >> i) & 1U) != 0 ? a[i] : b[i];
-    d[i] = ((mask >> i) & 1U) != 0 ? value : d[i];
-  }
-  return Step::Next;
 }
 
 }  // namespace
+
+Step write_predicate(Warp& warp, const Inst& inst, u32 mask, u32 value) {
+  const u32 c = inst.kind2 != 0 ? warp.predicate(inst.c) ^ inst.flip : 0;
+  const auto combine = [&](u32 v) { return combined(static_cast<Combine>(inst.kind2), v, c); };
+  u32& p = warp.predicate(inst.d);
+  const u32 old_q = inst.flag ? warp.predicate(inst.e) : 0;
+  p = (p & ~mask) | (combine(value) & mask);
+  if (inst.flag) warp.predicate(inst.e) = (old_q & ~mask) | (combine(~value) & mask);
+  return Step::Next;
+}
 
 std::optional<Cmp> take_compare(Lowering& low, bool is_unsigned) {
   constexpr std::string_view kNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
@@ -229,7 +135,7 @@ Handler select_selp(Lowering& low) {
   low.out.b = low.source(2, type);
   low.out.c = low.predicate(low.operand(3), negated);
   low.out.flip = negated ? kAllLanes : 0;
-  return lane_bytes(info(type).bits) == 8 ? &choose<u64> : &choose<u32>;
+  return choose_handler(lane_bytes(info(type).bits));
 }
 
 }  // namespace pyptx::emu

@@ -62,6 +62,9 @@ inline u32 combined(Combine kind, u32 value, u32 c) {
   }
 }
 
+/// Writes p (and q, its complement) from `value`, after BoolOp with c.
+Step write_predicate(Warp& warp, const Inst& inst, u32 mask, u32 value);
+
 /// Consumes the comparison; .lo .ls .hi .hs are those of unsigned types.
 std::optional<Cmp> take_compare(Lowering& low, bool is_unsigned);
 /// Consumes .and, .or, .xor.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bra, ret, exit, trap, nanosleep, setmaxnreg, griddepcontrol, pmevent and fences (PTX ISA,
-// "Control Flow Instructions", "Miscellaneous Instructions", "membar, fence"). Memory operations
-// take effect in the order of execution, so a fence has nothing left to order here.
+// bra, brx.idx, ret, exit, trap, nanosleep, setmaxnreg, griddepcontrol, pmevent and fences (PTX
+// ISA, "Control Flow Instructions", "Miscellaneous Instructions", "membar, fence"). Memory
+// operations take effect in the order of execution, so a fence has nothing left to order here.
 #include "sem/control.h"
+
+#include <algorithm>
+#include <string>
 
 #include "cluster.h"
 #include "lanes.h"
@@ -14,11 +17,41 @@ namespace pyptx::emu {
 namespace {
 
 Step jump(Warp& warp, const Inst& inst, u32 mask) { return warp.branch(mask, inst.target); }
+
+/// a: the index; the list: where each goes.
+Step jump_by_table(Warp& warp, const Inst& inst, u32 mask) {
+  const u32* targets = warp.program->lists.data() + inst.list;
+  std::vector<std::pair<u32, u32>> groups;
+  for (u32 rest = mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = Warp::first_lane(rest);
+    const u32 index = warp.lanes32(inst.a)[lane];
+    if (index >= inst.list_count) {
+      warp.active = 1U << lane;
+      return warp.fail(inst,
+                       diag::Diagnostic(diag::Kind::EmuOperandValue,
+                                        {warp.program->source(inst).spelling->text,
+                                         "index " + std::to_string(index) + " is beyond its " +
+                                             std::to_string(inst.list_count) + " targets"}));
+    }
+    const auto known = std::ranges::find(groups, targets[index], &std::pair<u32, u32>::second);
+    if (known != groups.end()) {
+      known->first |= 1U << lane;
+    } else {
+      groups.emplace_back(1U << lane, targets[index]);
+    }
+  }
+  return warp.scatter(groups);
+}
+
 Step leave(Warp& warp, const Inst&, u32 mask) { return warp.exit_lanes(mask); }
 Step nothing(Warp&, const Inst&, u32) { return Step::Next; }
 /// Behind it, the asynchronous proxy sees what the thread knows.
 Step fence_proxy(Warp& warp, const Inst&, u32 mask) {
   if (RaceDetector* races = warp.cta->cluster->races.get()) races->fence_proxy(warp, mask);
+  return Step::Next;
+}
+Step fence(Warp& warp, const Inst&, u32 mask) {
+  if (RaceDetector* races = warp.cta->cluster->races.get()) races->fence(warp, mask);
   return Step::Next;
 }
 Step pause(Warp&, const Inst&, u32) { return Step::Yield; }
@@ -41,6 +74,15 @@ Handler select_bra(Lowering& low) {
   low.out.target = low.label(low.operand(0));
   if (low.out.target == ~0U) return low.refuse("its label is not in this function");
   return &jump;
+}
+
+Handler select_brx(Lowering& low) {
+  low.ignore({"idx", "uni"});
+  low.out.a = low.source(0, Ty::U32);
+  const std::vector<u32> targets = low.branch_targets(low.operand(1));
+  if (targets.empty()) return low.refuse("its list of targets is not in this function");
+  low.set_list(targets);
+  return &jump_by_table;
 }
 
 Handler select_ret(Lowering& low) {
@@ -73,7 +115,8 @@ Handler select_griddepcontrol(Lowering& low) {
 Handler select_fence(Lowering& low) {
   // Between the generic and the asynchronous proxy, unless it is about global memory only.
   const bool is_async = low.has("async") || low.has("async::generic");
-  const bool is_proxy = low.is_word("proxy") && is_async && !low.has("global");
+  const bool names_proxy = low.is_word("proxy");
+  const bool is_proxy = names_proxy && is_async && !low.has("global");
   low.ignore({"acq_rel", "sc", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl",
               "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   low.ignore({"proxy", "async", "alias", "proxy::alias", "mbarrier_init", "op_restrict",
@@ -81,7 +124,8 @@ Handler select_fence(Lowering& low) {
               "shared", "async.global", "async.shared::cta", "async.shared::cluster"});
   low.ignore_prefix("proxy");
   low.ignore_prefix("sync_restrict");
-  return is_proxy ? &fence_proxy : &nothing;
+  if (is_proxy) return &fence_proxy;
+  return names_proxy ? &nothing : &fence;
 }
 
 /// A performance counter that nobody reads.

@@ -4,6 +4,7 @@
 // Addresses are checked when the copy is issued; the bytes move when it completes.
 #include "cluster.h"
 #include "lanes.h"
+#include "observe/observer.h"
 #include "race/detector.h"
 #include "select.h"
 
@@ -78,12 +79,17 @@ Step copy(Warp& warp, const Inst& inst, u32 mask) {
   CopyQueue::Op& op = queue.push();
   op.bytes = inst.element_bytes;
   op.pending = mask;
+  op.warp = &warp;
   each_active(mask, [&](u32 lane) {
     op.to[lane] = to[lane];
     op.from[lane] = from[lane];
     op.from_bytes[lane] = bytes[lane];
     op.group[lane] = queue.group(lane);
   });
+  if (Observer* observer = warp.cta->cluster->observer.get()) {
+    const u64 lanes = static_cast<u64>(std::popcount(mask));
+    op.ticket = observer->copy_issued(warp, inst, lanes * inst.element_bytes);
+  }
   return settle(warp, inst, mask);
 }
 

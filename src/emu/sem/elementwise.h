@@ -8,6 +8,7 @@
 namespace pyptx::emu {
 
 class Lowering;
+enum class Cmp : u8;
 
 enum class Op : u8 {
   Add,
@@ -33,23 +34,14 @@ enum class Op : u8 {
   Shr,
 };
 
-namespace baseline {
-Handler integer_handler(Op op, Ty type);
-Handler float_handler(Op op, Ty type, bool ftz);
-}  // namespace baseline
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define PYPTX_EMU_HAS_AVX2 1
-namespace avx2 {
-Handler integer_handler(Op op, Ty type);
-Handler float_handler(Op op, Ty type, bool ftz);
-}  // namespace avx2
-#endif
-
 /// The best variant for this processor; null where the family has no such operation.
 Handler integer_handler(Op op, Ty type);
 /// Round to nearest, no saturation; f32 and f64.
 Handler float_handler(Op op, Ty type, bool ftz);
+/// setp; no subnormals are flushed.
+Handler compare_handler(Cmp cmp, Ty type);
+/// selp on lanes of 4 or 8 bytes.
+Handler choose_handler(u32 lane_size);
 /// f32 and f64 with any rounding, saturation and flushing: one lane at a time.
 Handler careful_float_handler(Lowering& low, Op op, Ty type);
 /// f16, bf16, their pairs.

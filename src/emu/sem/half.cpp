@@ -39,6 +39,9 @@ bool is_tiny(double exact) {
   return std::fabs(exact) < std::ldexp(1.0, 1 - S::format().bias());
 }
 
+/// What tensor copies put outside a tensor; .oob makes zero of what it is multiplied with.
+constexpr u16 kOutsideNan = 0x7FF7;
+
 template <typename S>
 S apply(const Inst& inst, S a, S b, S c) {
   const u16 nan = static_cast<u16>(S::format().nan);
@@ -64,6 +67,7 @@ S apply(const Inst& inst, S a, S b, S c) {
       break;
     case Op::Fma:
       r = fma_short(a, b, c);
+      if (inst.flag && (a.bits == kOutsideNan || b.bits == kOutsideNan)) r.bits = 0;
       break;
     case Op::Neg:
       r.bits = a.is_nan() ? nan : static_cast<u16>(a.bits ^ sign);
@@ -112,7 +116,7 @@ Handler half_handler(Lowering& low, Op op, Ty type) {
   out.ftz = low.take("ftz");
   out.sat = low.take("sat");
   out.register_bytes = low.take("relu") ? 1 : 0;
-  out.flag = low.take("NaN");
+  out.flag = low.take("NaN") || low.take("oob");
   out.flag2 = low.take("xorsign");
   out.kind2 = op != Op::Abs && low.take("abs") ? 1 : 0;
   low.take("rn");

@@ -3,12 +3,14 @@
 // ld and st (PTX ISA, "Data Movement and Conversion Instructions: ld, st"): every space, vectors,
 // registers wider than the type. Cache operators and eviction hints change nothing here; the order
 // of strong accesses is the order of execution.
-#include <cstring>
+#include <algorithm>
 
 #include "cluster.h"
 #include "lanes.h"
 #include "race/detector.h"
+#include "relaxed.h"
 #include "select.h"
+#include "sem/access.h"
 
 namespace pyptx::emu {
 namespace {
@@ -23,9 +25,10 @@ inline void each_lane(u32 mask, F&& body) {
   }
 }
 
-/// The common case: 32-bit addresses, all of them in this CTA's own shared memory, in bounds,
-/// aligned and away from live mbarriers. False where one is not: `resolve` says which and why.
-bool locate_shared(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_write,
+/// Under the race detector, the common case: 32-bit addresses, all of them in this CTA's own shared
+/// memory, in bounds, aligned and away from live mbarriers. False where one is not: `resolve` says
+/// which and why.
+bool locate_judged(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_write,
                    std::byte* (&at)[kLanes]) {
   Cta& cta = *warp.cta;
   if (cta.shared.size() < kSharedReserved + bytes) return false;
@@ -44,7 +47,7 @@ bool locate_shared(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_wr
       if (cta.mbarriers.overlap(kSharedReserved + offsets[i], bytes) != nullptr) bad = 1;
     });
   }
-  if (bad != 0 || cta.cluster->races == nullptr) return bad == 0;
+  if (bad != 0) return false;
   for (u32& offset : offsets) offset += kSharedReserved;
   return cta.cluster->races->lanes(warp, inst, mask, offsets, bytes, is_write);
 }
@@ -52,8 +55,8 @@ bool locate_shared(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_wr
 /// Host addresses of the active lanes; false with the fault recorded.
 bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&at)[kLanes]) {
   const u32 bytes = inst.element_bytes * (inst.list_count == 0 ? 1U : inst.list_count);
-  if (inst.space == Space::Shared && inst.kind2 == 4 && !inst.flag) {
-    if (locate_shared(warp, inst, mask, bytes, is_write, at)) return true;
+  if (warp.cta->cluster->races && inst.space == Space::Shared && inst.kind2 == 4 && !inst.flag) {
+    if (locate_judged(warp, inst, mask, bytes, is_write, at)) return true;
     if (warp.fault) return false;
   }
   bool ok = true;
@@ -78,87 +81,34 @@ bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&
   return ok;
 }
 
-/// Whether lane i of the whole warp names the address `a[0] + i * bytes`.
-template <typename A>
-bool is_row(const A* a, u32 bytes) {
-  const A first = a[0];
-  A differs = 0;
-  PYPTX_EACH_LANE { differs |= a[i] ^ (first + static_cast<A>(i) * bytes); }
-  return differs == 0;
-}
-
-/// Where a whole warp's row of adjacent elements lies in host memory; null when the lanes are not
-/// one, or anything about it is wrong: lane by lane then.
-std::byte* locate_row(Warp& warp, const Inst& inst, u32 mask, bool is_write) {
-  if (mask != kAllLanes || inst.flag) return nullptr;
-  const u32 element = inst.element_bytes;
-  const u64 bytes = u64{element} * kLanes;
-  Cta& cta = *warp.cta;
-  if (inst.space == Space::Shared && inst.kind2 == 4) {
-    if (!is_row(warp.lanes32(inst.a), element)) return nullptr;
-    const u64 offset = lane_address(warp, inst, 0) - (cta.rank << kRankShift);
-    if (offset < kSharedReserved || offset % element != 0 || offset >= cta.shared.size() ||
-        cta.shared.size() - offset < bytes) {
-      return nullptr;
-    }
-    if (is_write && cta.mbarriers.overlap(static_cast<u32>(offset), bytes) != nullptr) {
-      return nullptr;
-    }
-    if (cta.cluster->races != nullptr) return nullptr;
-    return cta.shared.data() + offset;
-  }
-  if (inst.space == Space::Global && inst.kind2 == 8) {
-    if (!is_row(warp.lanes64(inst.a), element)) return nullptr;
-    const u64 address = lane_address(warp, inst, 0);
-    Cluster& cluster = *cta.cluster;
-    const std::ptrdiff_t found = cluster.memory->find(address, bytes, cluster.last_buffer);
-    if (found < 0 || address % element != 0) return nullptr;
-    const std::size_t number = static_cast<std::size_t>(found);
-    if (is_write && !cluster.memory->buffer(number).writable) return nullptr;
-    cluster.last_buffer = number;
-    return reinterpret_cast<std::byte*>(address);
-  }
-  return nullptr;
-}
-
 template <typename T, typename R>
 R extended(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return static_cast<R>(value);
+  return static_cast<R>(load_relaxed<T>(from));
+}
+
+/// A strong load of global memory may be a poll for what another CTA has yet to do: the others go
+/// on first.
+Step after_load(const Inst& inst) {
+  const bool may_poll = inst.flag && (inst.space == Space::Global || inst.space == Space::Generic);
+  return may_poll ? Step::Yield : Step::Next;
 }
 
 /// T: the memory type, R: the lane. A signed T is sign-extended to the lane.
 template <typename T, typename R>
 Step load_one(Warp& warp, const Inst& inst, u32 mask) {
-  if constexpr (sizeof(T) == sizeof(R)) {
-    if (const std::byte* row = locate_row(warp, inst, mask, false)) {
-      std::memcpy(warp.registers + inst.d, row, sizeof(T) * kLanes);
-      return Step::Next;
-    }
-  }
   std::byte* at[kLanes];
   if (!locate(warp, inst, mask, false, at)) return Step::Fault;
   R* d = reinterpret_cast<R*>(warp.registers + inst.d);
   each_lane(mask, [&](u32 i) { d[i] = extended<T, R>(at[i]); });
-  return Step::Next;
+  return after_load(inst);
 }
 
 template <typename T, typename R>
 Step store_one(Warp& warp, const Inst& inst, u32 mask) {
-  if constexpr (sizeof(T) == sizeof(R)) {
-    if (std::byte* row = locate_row(warp, inst, mask, true)) {
-      std::memcpy(row, warp.registers + inst.b, sizeof(T) * kLanes);
-      return Step::Next;
-    }
-  }
   std::byte* at[kLanes];
   if (!locate(warp, inst, mask, true, at)) return Step::Fault;
   const R* b = reinterpret_cast<const R*>(warp.registers + inst.b);
-  each_lane(mask, [&](u32 i) {
-    const T value = static_cast<T>(b[i]);
-    std::memcpy(at[i], &value, sizeof(T));
-  });
+  each_lane(mask, [&](u32 i) { store_relaxed<T>(at[i], static_cast<T>(b[i])); });
   return Step::Next;
 }
 
@@ -171,7 +121,7 @@ Step load_vector(Warp& warp, const Inst& inst, u32 mask) {
     R* d = reinterpret_cast<R*>(warp.registers + list[k]);
     each_lane(mask, [&](u32 i) { d[i] = extended<T, R>(at[i] + k * sizeof(T)); });
   }
-  return Step::Next;
+  return after_load(inst);
 }
 
 template <typename T, typename R>
@@ -181,10 +131,7 @@ Step store_vector(Warp& warp, const Inst& inst, u32 mask) {
   const u32* list = warp.program->lists.data() + inst.list;
   for (u32 k = 0; k < inst.list_count; ++k) {
     const R* b = reinterpret_cast<const R*>(warp.registers + list[k]);
-    each_lane(mask, [&](u32 i) {
-      const T value = static_cast<T>(b[i]);
-      std::memcpy(at[i] + k * sizeof(T), &value, sizeof(T));
-    });
+    each_lane(mask, [&](u32 i) { store_relaxed<T>(at[i] + k * sizeof(T), static_cast<T>(b[i])); });
   }
   return Step::Next;
 }
@@ -194,18 +141,18 @@ Step load128(Warp& warp, const Inst& inst, u32 mask) {
   std::byte* at[kLanes];
   if (!locate(warp, inst, mask, false, at)) return Step::Fault;
   each_active(mask, [&](u32 i) {
-    std::memcpy(&warp.lanes64(inst.d)[i], at[i], 8);
-    std::memcpy(&warp.lanes64(inst.d)[i + kLanes], at[i] + 8, 8);
+    warp.lanes64(inst.d)[i] = load_relaxed<u64>(at[i]);
+    warp.lanes64(inst.d)[i + kLanes] = load_relaxed<u64>(at[i] + 8);
   });
-  return Step::Next;
+  return after_load(inst);
 }
 
 Step store128(Warp& warp, const Inst& inst, u32 mask) {
   std::byte* at[kLanes];
   if (!locate(warp, inst, mask, true, at)) return Step::Fault;
   each_active(mask, [&](u32 i) {
-    std::memcpy(at[i], &warp.lanes64(inst.b)[i], 8);
-    std::memcpy(at[i] + 8, &warp.lanes64(inst.b)[i + kLanes], 8);
+    store_relaxed(at[i], warp.lanes64(inst.b)[i]);
+    store_relaxed(at[i] + 8, warp.lanes64(inst.b)[i + kLanes]);
   });
   return Step::Next;
 }
@@ -247,7 +194,8 @@ Handler by_memory_type(Ty type, u32 lane_size, bool is_load, bool is_vector) {
 }
 
 void ignore_hints(Lowering& low) {
-  low.ignore({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "unified"});
+  low.ignore(
+      {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "unified", "proxy::readonly"});
   low.ignore({"cta", "cluster", "gpu", "sys", "mmio"});
   low.ignore_prefix("L1::");
   low.ignore_prefix("L2::");
@@ -286,10 +234,27 @@ Handler access(Lowering& low, bool is_load) {
   } else {
     (is_load ? out.d : out.b) = place(value);
   }
-  return by_memory_type(type, lane_size, is_load, !vector.empty());
+  low.access.kind = is_load ? MemoryAccess::Kind::Load : MemoryAccess::Kind::Store;
+  low.access.bytes = static_cast<u16>(out.element_bytes * std::max<u32>(1, out.list_count));
+  out.kind = static_cast<u8>(type);
+  out.register_bytes = lane_size;
+  out.flag2 = is_load;
+  const Handler any = by_memory_type(type, lane_size, is_load, !vector.empty());
+  const bool is_usual = !is_strong && lane_size == lane_bytes(info(type).bits) &&
+                        out.kind2 == (space == Space::Shared ? 4 : 8);
+  if (any == nullptr || !is_usual) return any;
+  const Handler fast =
+      access_handler(space, type, out.list_count == 0 ? 1 : out.list_count, is_load);
+  return fast != nullptr ? fast : any;
 }
 
 }  // namespace
+
+Step access_lane_by_lane(Warp& warp, const Inst& inst, u32 mask) {
+  const Handler any = by_memory_type(static_cast<Ty>(inst.kind), inst.register_bytes, inst.flag2,
+                                     inst.list_count != 0);
+  return any(warp, inst, mask);
+}
 
 Handler select_ld(Lowering& low) { return access(low, true); }
 Handler select_st(Lowering& low) { return access(low, false); }

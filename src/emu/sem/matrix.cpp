@@ -137,6 +137,9 @@ Handler choose(Lowering& low, bool is_load) {
   }
   low.set_list(list);
   set_address(low, low.address(low.operand(is_load ? 1 : 0)), space);
+  low.access.kind = is_load ? MemoryAccess::Kind::Load : MemoryAccess::Kind::Store;
+  low.access.bytes = 16;
+  low.access.rows = static_cast<u8>(8 * list.size());
   return handler;
 }
 

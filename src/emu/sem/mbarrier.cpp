@@ -82,6 +82,7 @@ Step init(Warp& warp, const Inst& inst, u32 mask) {
     if (!locate(warp, inst, lane, target)) return Step::Fault;
     const auto problem = target.cta->mbarriers.init(target.offset, warp.lanes32(inst.b)[lane]);
     if (problem) return refuse(warp, inst, lane, target, *problem);
+    target.cta->written.add(target.offset, target.offset + 8);
     if (RaceDetector* races = warp.cta->cluster->races.get()) {
       races->initialised(warp, inst, lane, *target.cta, target.offset);
     }
@@ -113,10 +114,13 @@ Step arrive(Warp& warp, const Inst& inst, u32 mask) {
     Target target;
     Mbarrier* barrier = find(warp, inst, lane, target);
     if (barrier == nullptr) return Step::Fault;
-    if (races != nullptr && !inst.ftz &&
-        (released.cta != target.cta || released.offset != target.offset)) {
+    if (races != nullptr && (released.cta != target.cta || released.offset != target.offset)) {
       // Lanes of one instruction arrive at one barrier in nearly every program: once for all.
-      races->arrive(warp, mask, *target.cta, target.offset);
+      if (inst.ftz) {
+        races->arrive_relaxed(warp, mask, *target.cta, target.offset);
+      } else {
+        races->arrive(warp, mask, *target.cta, target.offset);
+      }
       released = target;
     }
     const u64 state = state_of(*barrier);
@@ -187,12 +191,16 @@ void learn(Warp& warp, const Inst& inst, u32 done) {
       const bool is_same = lane_address(warp, inst, lane) == lane_address(warp, inst, first);
       same |= (is_same ? 1U : 0U) << lane;
     });
-    races->waited(warp, same, *target.cta, *barrier);
+    if (inst.ftz) {
+      races->waited_relaxed(warp, same, *target.cta, *barrier);
+    } else {
+      races->waited(warp, same, *target.cta, *barrier);
+    }
     done &= ~same;
   }
 }
 
-/// kind: 0 by state, 1 by parity; sat: try_wait; d: predicate; ftz: relaxed, nothing is learnt.
+/// kind: 0 by state, 1 by parity; sat: try_wait; d: predicate; ftz: relaxed.
 Step wait(Warp& warp, const Inst& inst, u32 mask) {
   warp.take_resumed();
   u32 done = 0;
@@ -226,7 +234,7 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
     return Step::Next;
   });
   if (step == Step::Fault) return step;
-  if (done != 0 && !inst.ftz) learn(warp, inst, done);
+  if (done != 0) learn(warp, inst, done);
   // Lanes agree in nearly every program; where they do not, an answer for some is an answer.
   Step next = Step::Next;
   if (done == 0) {
@@ -319,7 +327,8 @@ Handler select_mbarrier_wait(Lowering& low) {
   out.kind = low.is_word("parity") ? 1 : 0;
   const Space space = take_space(low);
   take_common(low);
-  out.d = low.predicate_dest(low.operand(0));
+  const ir::Operand& done = low.operand(0);
+  out.d = low.predicate_dest(done.kind == ir::OperandKind::Pipe ? low.children(done)[0] : done);
   set_address(low, low.address(low.operand(1)), space);
   out.b = low.source(2, out.kind == 1 ? Ty::U32 : Ty::B64);
   return &wait;

@@ -80,15 +80,19 @@ void read_quads(Warp& warp, const u32* list, const MmaForm& form, Quads& quads) 
       });
 }
 
-/// The sum of products starts at zero; C comes last.
-void multiply_quads(Quads& quads) {
+/// As a library of ptxas has it, in f32: the sum of products starts at +0 and C comes last; with
+/// f16 accumulators two pairs of products are added to C.
+void multiply_quads(Quads& quads, bool is_half) {
   for (u32 matrix = 0; matrix < 4; ++matrix) {
     for (u32 m = 0; m < 8; ++m) {
       for (u32 n = 0; n < 8; ++n) {
-        float sum = 0;
-        for (u32 k = 0; k < 4; ++k)
-          sum = std::fma(quads.a[matrix][m][k], quads.b[matrix][k][n], sum);
-        const float d = quads.d[matrix][m][n] + sum;
+        const auto& a = quads.a[matrix][m];
+        const auto& b = quads.b[matrix];
+        const float c = quads.d[matrix][m][n];
+        const float first = a[0] * b[0][n];
+        const float low = std::fma(a[1], b[1][n], is_half ? first : 0.0F + first);
+        const float d = is_half ? (c + low) + std::fma(a[3], b[3][n], a[2] * b[2][n])
+                                : c + std::fma(a[3], b[3][n], std::fma(a[2], b[2][n], low));
         quads.d[matrix][m][n] = std::isnan(d) ? std::bit_cast<float>(0x7FFFFFFFU) : d;
       }
     }
@@ -119,7 +123,7 @@ Step run_mma_quads(Warp& warp, const Inst& inst, u32 mask) {
   const u32* list = warp.program->lists.data() + inst.list;
   Quads quads;
   read_quads(warp, list, form, quads);
-  multiply_quads(quads);
+  multiply_quads(quads, form.d == Accumulator::F16);
   write_quads(warp, list, form, quads);
   return Step::Next;
 }

@@ -56,6 +56,20 @@ bool read_map(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
   return true;
 }
 
+/// A device answers a first coordinate that is not a multiple of 16 bytes with "illegal
+/// instruction" (no manual says so; an H200 does, inside the tensor and outside).
+bool check_first_coordinate(Warp& warp, const Inst& inst, u32 lane, const BulkOp& op) {
+  const i64 bytes = i64{op.coordinates[0]} * op.map.unit_bytes();
+  if (bytes % 16 == 0) return true;
+  warp.active = 1U << lane;
+  warp.fail(inst, diag::Diagnostic(
+                      diag::Kind::EmuOperandValue,
+                      {warp.program->source(inst).spelling->text,
+                       "coordinate 0 is " + std::to_string(op.coordinates[0]) + ", " +
+                           std::to_string(bytes) + " bytes; it must be a multiple of 16 bytes"}));
+  return false;
+}
+
 /// The global bytes that the in-bounds part touches must lie in buffers.
 bool check_global(Warp& warp, const Inst& inst, u32 lane, const BulkOp& op, bool is_write) {
   if (op.mode != TileMode::Tile) {
@@ -67,13 +81,14 @@ bool check_global(Warp& warp, const Inst& inst, u32 lane, const BulkOp& op, bool
   }
   bool is_huge = false;  // a map may name a tensor larger than any memory
   u64 low = op.global;
-  u64 high = op.global + layout::element_bytes(op.map.type);
+  u64 high = op.global + op.map.unit_bytes();
   for (u32 d = 0; d < op.map.rank; ++d) {
     const i64 first = std::max<i64>(op.coordinates[d], 0);
-    const i64 last =
-        std::min<i64>(i64{op.coordinates[d]} + op.map.box[d], static_cast<i64>(op.map.dims[d])) - 1;
+    const i64 box = op.map.box_count(d) == 1 ? 1 : op.map.box[d];
+    i64 last = std::min<i64>(op.coordinates[d] + box, static_cast<i64>(op.map.dims[d])) - 1;
     if (last < first) return true;  // all of it is out of bounds: no access
-    const u64 stride = d == 0 ? layout::element_bytes(op.map.type) : op.map.strides[d - 1];
+    if (d == 0 && is_write) last |= std::max(16 / op.map.unit_bytes(), 1U) - 1;  // whole pieces
+    const u64 stride = d == 0 ? op.map.unit_bytes() : op.map.strides[d - 1];
     u64 span = 0;
     is_huge = is_huge || __builtin_mul_overflow(static_cast<u64>(last), stride, &span) ||
               __builtin_add_overflow(high, span, &high);
@@ -100,15 +115,15 @@ Step tensor(Warp& warp, const Inst& inst, u32 mask) {
     for (u32 d = 0; d < inst.c; ++d) {
       op.offsets[d] = bulk_word(warp, inst, kCoordinates + count + d, lane) & 0xFFFFU;
     }
+    if (!check_first_coordinate(warp, inst, lane, op)) return Step::Fault;
     op.bytes = tile_bytes(op);
+    op.extent = tile_extent(op);
     const bool is_load = op.kind != BulkOp::Kind::TensorStore;
     if (!check_global(warp, inst, lane, op, !is_load)) return Step::Fault;
     if (inst.kind == kPrefetch) continue;
-    // The XOR of a swizzle stays inside one span, which may reach past the end of the tile.
-    const u64 span = layout::swizzle_span(op.map.swizzle);
     AccessRequest request{is_load ? Space::SharedCluster : Space::Shared,
                           bulk_address(warp, inst, kShared, lane),
-                          (op.bytes + span - 1) / span * span,
+                          op.extent,
                           128,
                           lane,
                           is_load,

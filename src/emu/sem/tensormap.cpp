@@ -3,10 +3,10 @@
 // tensormap.replace and tensormap.cp_fenceproxy (PTX ISA, "Data Movement and Conversion
 // Instructions: tensormap.replace", "tensormap.cp_fenceproxy") on the emulator's own encoding.
 #include <array>
-#include <cstring>
 
 #include "cluster.h"
 #include "lanes.h"
+#include "relaxed.h"
 #include "select.h"
 #include "tensor_map.h"
 
@@ -65,6 +65,9 @@ void replace_field(DecodedMap& decoded, MapField field, u32 ord, u64 value) {
     case MapField::Swizzle:
       map.swizzle = static_cast<layout::Swizzle>(value);
       break;
+    case MapField::Interleave:
+      map.interleave = static_cast<layout::Interleave>(value);
+      break;
     case MapField::Fill:
       map.oob_nan = value != 0;
       break;
@@ -97,7 +100,7 @@ Step replace(Warp& warp, const Inst& inst, u32 mask) {
     const u64 value = inst.e == 8 ? warp.lanes64(inst.c)[lane] : warp.lanes32(inst.c)[lane];
     replace_field(*decoded, static_cast<MapField>(inst.kind), inst.target, value);
     const std::array<std::byte, 128> encoded = encode(decoded->map, decoded->address);
-    std::memcpy(bytes, encoded.data(), encoded.size());
+    copy_to_global(bytes, encoded.data(), encoded.size());
   }
   return Step::Next;
 }
@@ -118,7 +121,7 @@ Step copy_map(Warp& warp, const Inst& inst, u32 mask) {
                     static_cast<u64>(static_cast<i64>(static_cast<i32>(inst.target)));
   const std::byte* from = resolve(warp, inst, request);
   if (from == nullptr) return Step::Fault;
-  std::memcpy(to, from, 128);
+  copy_to_global(to, from, 128);
   return Step::Next;
 }
 
@@ -142,7 +145,6 @@ Handler select_tensormap_replace(Lowering& low) {
   }
   const std::optional<i64> choice = low.literal(low.operand(last));
   const bool is_plain = !choice || *choice == 0;
-  if (field == MapField::Interleave && !is_plain) return low.refuse("interleaved maps cannot run");
   if (field == MapField::SwizzleAtom && !is_plain) {
     return low.refuse("swizzles with other atoms than 16 bytes cannot run");
   }

@@ -1,43 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise families and the panels of matrices for any host, and the choice of the variant.
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <type_traits>
+// The variant for any host, and the choice among all.
+#include <cstdlib>
 
-#include "lanes.h"
-#include "numerics/panel.h"
-#include "sem/elementwise.h"
+#include "sem/variant.h"
 
 namespace pyptx::emu {
 
 namespace baseline {
-#include "numerics/panels.inc"
-#include "sem/elementwise.inc"
+#include "sem/variant.inc"
 }  // namespace baseline
 
-#if defined(PYPTX_EMU_HAS_AVX2)
 namespace {
-bool has_avx2() {
-  static const bool kHas = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return kHas;
+
+/// PYPTX_EMU_VARIANT names one that is not the best, to compare them.
+const Variant& choose_variant() {
+  const std::vector<NamedVariant> all = host_variants();
+  if (const char* wanted = std::getenv("PYPTX_EMU_VARIANT")) {
+    for (const NamedVariant& one : all) {
+      if (one.name == wanted) return *one.variant;
+    }
+  }
+  return *all.back().variant;
 }
+
+const Variant& variant() {
+  static const Variant& kChosen = choose_variant();
+  return kChosen;
+}
+
 }  // namespace
 
-Handler integer_handler(Op op, Ty type) {
-  return has_avx2() ? avx2::integer_handler(op, type) : baseline::integer_handler(op, type);
-}
-Handler float_handler(Op op, Ty type, bool ftz) {
-  return has_avx2() ? avx2::float_handler(op, type, ftz) : baseline::float_handler(op, type, ftz);
-}
-const PanelKernels& panel_kernels() {
-  return has_avx2() ? avx2::kPanelKernels : baseline::kPanelKernels;
-}
-#else
-const PanelKernels& panel_kernels() { return baseline::kPanelKernels; }
-Handler integer_handler(Op op, Ty type) { return baseline::integer_handler(op, type); }
-Handler float_handler(Op op, Ty type, bool ftz) { return baseline::float_handler(op, type, ftz); }
+std::vector<NamedVariant> host_variants() {
+  std::vector<NamedVariant> all{{"baseline", &baseline::kVariant}};
+#if defined(PYPTX_EMU_HAS_X86_VARIANTS)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    all.push_back({"avx2", &avx2::kVariant});
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+      static const Variant kWithAvx512 = [] {
+        Variant with = avx2::kVariant;
+        with.access = &avx512::access_handler;
+        return with;
+      }();
+      all.push_back({"avx512", &kWithAvx512});
+    }
+  }
 #endif
+  return all;
+}
+
+Handler integer_handler(Op op, Ty type) { return variant().integer(op, type); }
+Handler float_handler(Op op, Ty type, bool ftz) { return variant().floating(op, type, ftz); }
+Handler compare_handler(Cmp cmp, Ty type) { return variant().compare(cmp, type); }
+Handler choose_handler(u32 lane_size) { return variant().choose(lane_size); }
+Handler access_handler(Space space, Ty type, u32 elements, bool is_load) {
+  return variant().access(space, type, elements, is_load);
+}
+const PanelKernels& panel_kernels() { return *variant().panels; }
 
 }  // namespace pyptx::emu

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scalar video instructions (PTX ISA, "Scalar Video Instructions"): bytes, halves and words as
-// sources, a result that is clamped to the part it goes to, a secondary operation or a merge.
+// sources, a result that is clamped to the part it goes to, a secondary operation or a merge. No
+// target that runs here has a unit for them: they do what ptxas expands them into, which is not
+// always what the manual says. The places are marked "Expanded".
 #include "sem/video.h"
 
 #include <algorithm>
@@ -60,20 +62,31 @@ Spec spec_of(Warp& warp, const Inst& inst) {
   return spec;
 }
 
+bool is_shift(VideoOp op) { return op == VideoOp::Shl || op == VideoOp::Shr; }
+
 i128 shifted(VideoOp op, i64 a, u32 amount, bool wraps) {
   const u32 n = wraps ? amount & 31U : std::min(amount, 32U);
   return op == VideoOp::Shl ? static_cast<i128>(a) * (i128{1} << n) : static_cast<i128>(a) >> n;
 }
 
-i128 primary(VideoOp op, const Spec& spec, i64 a, i64 b, i64 c) {
+/// Expanded: words are signed factors whatever their types say, and so is c; the sum of a vmad
+/// without a sign is shifted as a number of 64 bits.
+i128 multiplied(const Spec& spec, i64 a, i64 b, u32 c) {
+  const i64 x = spec.a.bits == 32 ? static_cast<i32>(a) : a;
+  const i64 y = spec.b.bits == 32 ? static_cast<i32>(b) : b;
+  const i64 z = static_cast<i32>(c);
+  const i128 product = static_cast<i128>(x) * y * (spec.negates_product ? -1 : 1);
+  const i128 sum = product + (spec.negates_c ? -z : z) + (spec.adds_one ? 1 : 0);
+  if (spec.scale == 0 || spec.is_final_signed(VideoOp::Mad)) return sum >> spec.scale;
+  return static_cast<u64>(sum) >> spec.scale;
+}
+
+i128 primary(VideoOp op, const Spec& spec, i64 a, i64 b, u32 c) {
   switch (op) {
     case VideoOp::Set:
       return holds(static_cast<Cmp>(spec.compare), a, b) ? 1 : 0;
-    case VideoOp::Mad: {
-      const i128 product = static_cast<i128>(a) * b * (spec.negates_product ? -1 : 1);
-      const i128 sum = product + (spec.negates_c ? -c : c) + (spec.adds_one ? 1 : 0);
-      return sum >> spec.scale;
-    }
+    case VideoOp::Mad:
+      return multiplied(spec, a, b, c);
     case VideoOp::Shl:
     case VideoOp::Shr:
       return shifted(op, a, static_cast<u32>(b), spec.wraps);
@@ -82,29 +95,48 @@ i128 primary(VideoOp op, const Spec& spec, i64 a, i64 b, i64 c) {
   }
 }
 
-i64 clamped_wide(i128 value, u32 bits, bool is_signed) {
-  const i128 edge = i128{1} << 62;  // beyond every range, within i64
-  return clamped(static_cast<i64>(std::clamp(value, -edge, edge)), bits, is_signed);
+/// Expanded: a byte or half has an upper bound only, beyond which every negative number lies; an
+/// unsigned word has a lower bound only. Shifts and vmad keep within both bounds of a word.
+i128 saturated(VideoOp op, const Part& to, i128 value, bool is_signed) {
+  constexpr i128 kWord = i128{1} << 32;
+  // The manual's intermediate result has 34 bits.
+  if (op == VideoOp::Shl) value = sign_extended(static_cast<u64>(value), 34);
+  const bool is_bounded = is_shift(op) || op == VideoOp::Mad;
+  if (to.bits < 32 && !is_bounded) {
+    const i128 magnitude = value < 0 || value >= kWord ? kWord - 1 : value;
+    return std::min(magnitude, (i128{1} << (is_signed ? to.bits - 1 : to.bits)) - 1);
+  }
+  if (is_signed) return std::clamp(value, -kWord / 2, kWord / 2 - 1);
+  return std::clamp(value, i128{0}, is_bounded ? kWord - 1 : std::max(value, i128{0}));
 }
 
 /// A negative intermediate result of an unsigned destination is larger than every c.
-u32 extreme(bool is_min, const Part& to, i128 value, i128 c) {
-  const bool is_less = value < c && (to.is_signed || value >= 0);
+u32 extreme(bool is_min, bool is_signed, i128 value, i128 c) {
+  const bool is_less = value < c && (is_signed || value >= 0);
   return static_cast<u32>(is_less == is_min ? value : c);
 }
 
-u32 finish(Second second, const Part& to, i128 value, u32 c) {
-  const i64 other = to.is_signed ? static_cast<i64>(static_cast<i32>(c)) : i64{c};
-  switch (second) {
+/// Expanded: vadd, vsub and saturated shifts compare the low word of their result, as a signed one.
+i128 compared(VideoOp op, i128 value, bool is_saturated) {
+  const bool is_cut = op == VideoOp::Add || op == VideoOp::Sub || (is_shift(op) && is_saturated);
+  return is_cut ? static_cast<i32>(static_cast<u32>(value)) : value;
+}
+
+u32 finish(const Inst& inst, const Spec& spec, i128 value, u32 c) {
+  const VideoOp op = static_cast<VideoOp>(inst.kind);
+  // Expanded: c has the sign of vset's first source.
+  const bool is_signed = op == VideoOp::Set ? spec.a.is_signed : spec.d.is_signed;
+  const i64 other = is_signed ? static_cast<i64>(static_cast<i32>(c)) : i64{c};
+  switch (static_cast<Second>(inst.kind2)) {
     case Second::Add:
       return static_cast<u32>(value + other);
     case Second::Min:
-      return extreme(true, to, value, other);
+      return extreme(true, is_signed, compared(op, value, inst.sat), other);
     case Second::Max:
-      return extreme(false, to, value, other);
+      return extreme(false, is_signed, compared(op, value, inst.sat), other);
     case Second::Merge: {
-      const u32 field = static_cast<u32>(low_bits(~0ULL, to.bits)) << to.first;
-      return (c & ~field) | ((static_cast<u32>(value) << to.first) & field);
+      const u32 field = static_cast<u32>(low_bits(~0ULL, spec.d.bits)) << spec.d.first;
+      return (c & ~field) | ((static_cast<u32>(value) << spec.d.first) & field);
     }
     default:
       return static_cast<u32>(value);
@@ -119,22 +151,25 @@ Step video(Warp& warp, const Inst& inst, u32 mask) {
     const i64 a = spec.a.of(warp.lanes32(inst.a)[i]);
     const i64 b = spec.b.of(warp.lanes32(inst.b)[i]);
     const u32 c = warp.lanes32(inst.c)[i];
-    const i64 wide_c = is_final_signed ? static_cast<i64>(static_cast<i32>(c)) : i64{c};
-    const i128 exact = primary(op, spec, a, b, wide_c);
-    const i128 value = inst.sat ? clamped_wide(exact, spec.d.bits, is_final_signed) : exact;
-    warp.lanes32(inst.d)[i] = finish(static_cast<Second>(inst.kind2), spec.d, value, c);
+    const i128 exact = primary(op, spec, a, b, c);
+    const i128 value = inst.sat ? saturated(op, spec.d, exact, is_final_signed) : exact;
+    warp.lanes32(inst.d)[i] = finish(inst, spec, value, c);
   });
   return Step::Next;
 }
 
-/// "b0", "h1", "b12" as a part; the whole word where there is no selector.
+/// Expanded: a pair of bytes, which the manual does not have here, is the whole word.
+bool is_pair(const ir::Operand& operand) {
+  return (operand.value & 0xFF) == 'b' && ((operand.value >> 16) & 0xFF) != 0;
+}
+
+/// "b0", "h1" as a part; the whole word where there is no selector.
 Part part_of(const ir::Operand& operand, bool is_signed) {
   Part part{0, 32, is_signed};
-  if (operand.component != ir::kVideoSelector) return part;
+  if (operand.component != ir::kVideoSelector || is_pair(operand)) return part;
   const char kind = static_cast<char>(operand.value & 0xFF);
   const u8 first = static_cast<u8>(((operand.value >> 8) & 0xFF) - '0');
-  const bool is_pair = kind == 'b' && ((operand.value >> 16) & 0xFF) != 0;
-  part.bits = kind == 'h' || is_pair ? 16 : 8;
+  part.bits = kind == 'h' ? 16 : 8;
   part.first = static_cast<u8>(kind == 'h' ? 16 * first : 8 * first);
   return part;
 }
@@ -166,7 +201,7 @@ Handler choose(Lowering& low, VideoOp op) {
   const Ty a = low.take_type();
   const Ty b = low.take_type();
   const ir::Operand& to = low.operand(0);
-  const bool merges = to.component == ir::kVideoSelector;
+  const bool merges = to.component == ir::kVideoSelector && !is_pair(to);
   out.kind = static_cast<u8>(op);
   out.sat = low.take("sat");
   const bool wraps = low.take_any({"wrap", "clamp"}) == "wrap";

@@ -7,6 +7,7 @@
 #include "async/wgmma_form.h"
 #include "cluster.h"
 #include "lanes.h"
+#include "observe/observer.h"
 #include "race/detector.h"
 #include "select.h"
 
@@ -74,6 +75,8 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
     op.a_descriptor = a;
     op.b_descriptor = b;
     op.scale_d = predicate != 0;
+    Observer* observer = warp.cta->cluster->observer.get();
+    if (observer != nullptr) op.ticket = observer->issued(warp, inst, 0);
   } else if (op.inst != &inst || op.a_descriptor != a || op.b_descriptor != b ||
              op.scale_d != (predicate != 0)) {
     return refuse(warp, inst,

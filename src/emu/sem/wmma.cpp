@@ -4,13 +4,13 @@
 // Which lane holds which element is open in the manual; here it is layout::wmma_a and its like, and
 // what wmma.mma (mma_select.cpp) takes.
 #include <bit>
-#include <cstring>
 #include <string>
 
 #include "cluster.h"
 #include "lanes.h"
 #include "numerics/element.h"
 #include "pyptx/layout/fragment.h"
+#include "relaxed.h"
 #include "select.h"
 #include "sem/mma.h"
 
@@ -98,7 +98,7 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
   const bool is_done =
       each_piece(warp, inst, false, [&](u32 reg, u32 lane, u32 bit, std::byte* from, u32 bytes) {
         u64 value = 0;
-        std::memcpy(&value, from, bytes);
+        copy_from_global(reinterpret_cast<std::byte*>(&value), from, bytes);
         values[reg][lane] |= value << bit;
         registers = reg + 1;
       });
@@ -125,7 +125,7 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
         const u64 value = inst.element_bytes == 64 ? warp.lanes64(list[reg])[lane]
                                                    : warp.lanes32(list[reg])[lane];
         const u64 piece = value >> bit;
-        std::memcpy(to, &piece, bytes);
+        copy_to_global(to, reinterpret_cast<const std::byte*>(&piece), bytes);
       });
   return is_done ? Step::Next : Step::Fault;
 }
@@ -180,6 +180,9 @@ Handler choose(Lowering& low, bool is_load) {
   out.b = low.count() > 2
               ? low.source(2, Ty::U32)
               : low.literal_lanes(Ty::U32, default_stride(kShapes[*shape], matrix, out.flag));
+  low.access.kind = is_load ? MemoryAccess::Kind::Load : MemoryAccess::Kind::Store;
+  low.access.bytes = static_cast<u16>(list.size() * bytes_of(type));
+  low.access.is_opaque = true;
   return is_load ? &load : &store;
 }
 

@@ -61,7 +61,7 @@ TEST(CommandTest, SaysWhatItCanDo) {
   EXPECT_THAT(pyptx({"--help"}).out, HasSubstr("explain"));
   EXPECT_EQ(pyptx({}).status, 2);
   EXPECT_THAT(pyptx({"--version"}).out, StartsWith("pyptx "));
-  for (const char* command : {"check", "fmt", "explain", "isa"}) {
+  for (const char* command : {"check", "fmt", "run", "explain", "isa"}) {
     EXPECT_THAT(pyptx({command, "--help"}).out, StartsWith("usage: pyptx " + std::string(command)));
   }
 }
@@ -77,6 +77,8 @@ TEST(CommandTest, RefusesWrongUse) {
                                                 {"check", "/nonexistent/file.ptx"},
                                                 {"check", "/"},
                                                 {"fmt"},
+                                                {"run"},
+                                                {"run", "a.ptx", "b.ptx"},
                                                 {"fmt", "-i", "--check", "-"},
                                                 {"fmt", "-i", "-"},
                                                 {"explain", "PTX9999"},

@@ -127,6 +127,13 @@ LaunchPlan random_plan(std::mt19937_64& random) {
     slot.map.swizzle = static_cast<layout::Swizzle>(below(4));
     slot.map.oob_nan = below(2) == 1;
     slot.map.l2_promotion = static_cast<std::uint8_t>(below(4));
+    if (below(2) == 1) {
+      slot.map.interleave = static_cast<layout::Interleave>(below(3));
+      for (auto& corner : slot.map.im2col.lower) corner = static_cast<std::int32_t>(word());
+      for (auto& corner : slot.map.im2col.upper) corner = static_cast<std::int32_t>(word());
+      slot.map.im2col.channels = word();
+      slot.map.im2col.pixels = 1 + word() / 2;
+    }
   }
   return plan;
 }

@@ -273,5 +273,37 @@ TEST(Arithmetic, ApproximateFunctionsStayInTheirBounds) {
   check("tanh.approx.f32 %f3, %f1;", [](double x) { return std::tanh(x); }, 0x1p-11);
 }
 
+/// Video instructions do what ptxas expands them into.
+TEST(Arithmetic, VideoInstructionsAreTheirExpansions) {
+  const auto check = [](const std::string& instruction,
+                        const std::function<std::uint32_t(std::uint32_t, std::uint32_t)>& of) {
+    const auto out =
+        pairs<std::uint32_t, std::uint32_t>(instruction, "u32", "u32", "%r1", "%r2", "%r3", kWords);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::uint32_t a = kWords[i / kWords.size()];
+      const std::uint32_t b = kWords[i % kWords.size()];
+      ASSERT_EQ(out[i], of(a, b)) << instruction << " of " << a << ", " << b;
+    }
+  };
+  using Word = std::uint32_t;
+  check("vadd.u32.u32.u32.sat %r3, %r1, %r2;", [](Word a, Word b) { return a + b; });
+  check("vadd.s32.s32.s32.sat %r3.b1, %r1, %r2, %r1;", [](Word a, Word b) {
+    const std::int64_t sum =
+        std::int64_t{static_cast<std::int32_t>(a)} + static_cast<std::int32_t>(b);
+    const Word part = sum < 0 || sum > 127 ? 127 : static_cast<Word>(sum);
+    return (a & ~0xFF00U) | part << 8;
+  });
+  check("vsub.s32.u32.u32.min %r3, %r1, %r2, %r1;", [](Word a, Word b) {
+    return static_cast<Word>(
+        std::min(static_cast<std::int32_t>(a - b), static_cast<std::int32_t>(a)));
+  });
+  check("vmad.u32.u32.u32.shr15 %r3, %r1, %r2, %r1;", [](Word a, Word b) {
+    const std::int64_t x = static_cast<std::int32_t>(a);
+    const std::int64_t sum = x * static_cast<std::int32_t>(b) + x;
+    return static_cast<Word>(static_cast<std::uint64_t>(sum) >> 15);
+  });
+  check("vadd.u32.u32.u32 %r3.b12, %r1, %r2, %r1;", [](Word a, Word b) { return a + b; });
+}
+
 }  // namespace
 }  // namespace pyptx::emu

@@ -97,7 +97,7 @@ TEST(TensorReduction, AddsOnlyWhatIsInside) {
       st.shared.v4.b32 [%r1], {1, 2, 3, 4};
       st.shared.v4.b32 [%r1+16], {5, 6, 7, 8};
       fence.proxy.async;
-      cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd0, {6, 3}], [%r1];
+      cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd0, {4, 3}], [%r1];
       cp.async.bulk.commit_group;
       cp.async.bulk.wait_group 0;
       ret;)",
@@ -106,10 +106,10 @@ TEST(TensorReduction, AddsOnlyWhatIsInside) {
     bench.launch.options.completion = policy;
     bench.launch.options.races = true;
     bench.run();
-    EXPECT_EQ(data[8 * 3 + 6], 101U);
-    EXPECT_EQ(data[8 * 3 + 7], 102U);
-    EXPECT_EQ(data[8 * 3 + 5], 100U);
-    EXPECT_EQ(data[8 * 2 + 6], 100U);
+    EXPECT_EQ(data[8 * 3 + 4], 101U);
+    EXPECT_EQ(data[8 * 3 + 7], 104U);
+    EXPECT_EQ(data[8 * 3 + 3], 100U);
+    EXPECT_EQ(data[8 * 2 + 4], 100U);
   }
 }
 
@@ -166,6 +166,33 @@ TEST(TensorLoad, Im2colWalksTheBoundingBox) {
   EXPECT_THAT(
       (std::vector<std::uint32_t>{out[0], out[4], out[8], out[12], out[16], out[20]}),
       ElementsAre(pixel(2, 0), pixel(3, 0), pixel(0, 1), pixel(1, 1), pixel(2, 1), pixel(3, 1)));
+}
+
+TEST(TensorLoad, InterleavedChannelsComeSliceBySlice) {
+  // W, C in slices, N: the slice 1 of both images, every other one of the places 1, 3 and 5.
+  std::vector<std::uint32_t> data(4 * 5 * 2 * 2);
+  for (std::uint32_t i = 0; i < data.size(); ++i) data[i] = i + 1;
+  std::vector<std::uint32_t> out(4 * 2 * 2);
+  layout::TensorMap map;
+  map.type = layout::MapType::U32;
+  map.interleave = layout::Interleave::B16;
+  map.rank = 3;
+  map.dims = {5, 2, 2};
+  map.strides = {80, 160};
+  map.box = {4, 8, 2};
+  map.element_strides = {2, 1, 1, 1, 1};
+  Bench bench(
+      load_text("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                "[%r1], [%rd0, {3, 1, 0}], [%r2];",
+                "64"));
+  give_map(bench, map, data);
+  bench.buffer(1, out);
+  bench.launch.options.races = true;
+  bench.run();
+  const std::uint32_t first = 4 * (5 + 3) + 1;  // place 3 of slice 1; place 5 lies outside
+  const std::uint32_t second = first + 40;
+  EXPECT_THAT(out, ElementsAre(first, first + 1, first + 2, first + 3, 0, 0, 0, 0, second,
+                               second + 1, second + 2, second + 3, 0, 0, 0, 0));
 }
 
 TEST(TensorLoad, FourRowsAreGathered) {

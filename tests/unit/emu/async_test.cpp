@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The asynchronous engine: TMA, mbarriers, wgmma, cp.async, clusters; every completion policy.
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -192,6 +193,31 @@ std::string load_box(const std::string& coordinates, std::uint32_t bytes) {
                ".shared .align 1024 .b8 tile[2048];\n.shared .align 8 .b64 bar;\n");
 }
 
+TEST(Async, RowsOfASwizzledBoxAreAsFarApartAsItsSpan) {
+  std::vector<float> in(8 * 8);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i + 1);
+  layout::TensorMap map = tile_map(layout::MapType::TF32, 8, 8, 3, 4);
+  map.swizzle = layout::Swizzle::B64;
+  map_a = encode(map, reinterpret_cast<std::uint64_t>(in.data()));
+  in[0] = std::bit_cast<float>(0x3F801000U);  // a tie, to even
+  in[1] = std::bit_cast<float>(0x3F803000U);
+  in[2] = std::bit_cast<float>(0xFF800001U);
+  Bench bench(load_box("0, 0", 48));
+  std::vector<float> out(64, -5);
+  bench.value(0, reinterpret_cast<std::uint64_t>(map_a.data()));
+  bench.buffer(1, out);
+  bench.launch.buffers.push_back(
+      {reinterpret_cast<std::uint64_t>(in.data()), in.size() * 4, false});
+  bench.launch.buffers.push_back({reinterpret_cast<std::uint64_t>(map_a.data()), 128, false});
+  bench.launch.block = {48, 1, 1};
+  bench.run();
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(out[0]), 0x3F800000U);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(out[1]), 0x3F804000U);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(out[2]), 0x7FFFE000U);
+  EXPECT_EQ(out[16], in[8]);       // row 1 starts 64 bytes after row 0
+  EXPECT_EQ(out[32 + 4], in[16]);  // row 2 lies in the next 128 bytes: its pieces change places
+}
+
 TEST(Async, OutOfBoundsElementsAreFilledAndBytesCountInFull) {
   std::vector<float> in(6 * 8);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i + 1);
@@ -200,7 +226,7 @@ TEST(Async, OutOfBoundsElementsAreFilledAndBytesCountInFull) {
     map.swizzle = layout::Swizzle::None;
     map.oob_nan = oob_nan;
     map_a = encode(map, reinterpret_cast<std::uint64_t>(in.data()));
-    Bench bench(load_box("3, -2", 256));
+    Bench bench(load_box("4, -2", 256));
     std::vector<float> out(64, -5);
     bench.value(0, reinterpret_cast<std::uint64_t>(map_a.data()));
     bench.buffer(1, out);
@@ -212,12 +238,12 @@ TEST(Async, OutOfBoundsElementsAreFilledAndBytesCountInFull) {
     for (int row = 0; row < 8; ++row) {
       for (int column = 0; column < 8; ++column) {
         const int y = row - 2;
-        const int x = column + 3;
+        const int x = column + 4;
         const float got = out[static_cast<std::size_t>(row * 8 + column)];
         if (y >= 0 && y < 6 && x < 8) {
           EXPECT_EQ(got, in[static_cast<std::size_t>(y * 8 + x)]);
         } else if (oob_nan) {
-          EXPECT_TRUE(std::isnan(got));
+          EXPECT_EQ(std::bit_cast<std::uint32_t>(got), 0x7FF77FF7U);
         } else {
           EXPECT_EQ(got, 0.0F);
         }

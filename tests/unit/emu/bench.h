@@ -72,7 +72,9 @@ class Bench {
   std::optional<diag::Diagnostic> refusal() {
     if (program_ == nullptr) return error_;
     auto report = emu::run(*program_, launch);
-    return report.ok() ? std::nullopt : std::optional(report.error());
+    if (!report.ok()) return report.error();
+    last = *report;
+    return std::nullopt;
   }
   /// The same rendered; "" when there was none.
   std::string failure() {
@@ -80,6 +82,7 @@ class Bench {
     return error ? diag::render(*error, nullptr) : problem_;
   }
   const std::string& problem() const { return problem_; }
+  const Program& program() const { return *program_; }
 
   Launch launch;
   Report last;

@@ -71,6 +71,8 @@ TEST(Control, NestedBranchesAndEarlyExit) {
 TEST(Control, ALaneThatSpinsDoesNotStarveItsSibling) {
   // Lane 0 waits in a loop, at a lower address, for what lane 1 stores.
   Bench bench(entry(kAddress + R"(
+    st.shared.u32 [flag], 0;
+    bar.sync 0;
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra OTHERS;
   SPIN:

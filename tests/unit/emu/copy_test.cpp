@@ -274,7 +274,7 @@ TEST(Copy, TensorStoresSkipWhatIsOutside) {
   for (const Completion policy : kPolicies) {
     std::vector<std::uint32_t> out(12 * 10, 0xEEEEEEEEU);
     tensor_map = encode(words_map(12, 10), reinterpret_cast<std::uint64_t>(out.data()));
-    Bench bench(store_box("-3, 5"));
+    Bench bench(store_box("-4, 5"));
     bench.value(0, reinterpret_cast<std::uint64_t>(tensor_map.data()));
     bench.launch.buffers.push_back(
         {reinterpret_cast<std::uint64_t>(out.data()), out.size() * 4, true});
@@ -285,22 +285,46 @@ TEST(Copy, TensorStoresSkipWhatIsOutside) {
     bench.run();
     for (std::uint32_t y = 0; y < 10; ++y) {
       for (std::uint32_t x = 0; x < 12; ++x) {
-        const bool is_inside = y >= 5 && x < 5;
-        EXPECT_EQ(out[12 * y + x], is_inside ? 8 * (y - 5) + x + 3 : 0xEEEEEEEEU);
+        const bool is_inside = y >= 5 && x < 4;
+        EXPECT_EQ(out[12 * y + x], is_inside ? 8 * (y - 5) + x + 4 : 0xEEEEEEEEU);
       }
     }
   }
 }
 
-std::string store_failure(const layout::TensorMap& map, const std::string& coordinates) {
-  std::vector<std::uint32_t> out(256);
+/// Stores a box into `out`, of which the launch knows `bytes`.
+std::string store_failure(const layout::TensorMap& map, const std::string& coordinates,
+                          std::vector<std::uint32_t>& out, std::uint64_t bytes) {
   tensor_map = encode(map, reinterpret_cast<std::uint64_t>(out.data()));
   Bench bench(store_box(coordinates));
   bench.value(0, reinterpret_cast<std::uint64_t>(tensor_map.data()));
-  bench.launch.buffers.push_back({reinterpret_cast<std::uint64_t>(out.data()), 1024, true});
+  bench.launch.buffers.push_back({reinterpret_cast<std::uint64_t>(out.data()), bytes, true});
   bench.launch.buffers.push_back({reinterpret_cast<std::uint64_t>(tensor_map.data()), 128, false});
   bench.launch.block = {64, 1, 1};
   return bench.failure();
+}
+
+std::string store_failure(const layout::TensorMap& map, const std::string& coordinates) {
+  std::vector<std::uint32_t> out(256);
+  return store_failure(map, coordinates, out, 1024);
+}
+
+TEST(Copy, TheFirstCoordinateIsAMultipleOf16Bytes) {
+  EXPECT_EQ(store_failure(words_map(16, 16), "4, 3"), "");
+  for (const char* coordinates : {"3, 3", "-1, 3", "-6, 3"}) {
+    EXPECT_THAT(store_failure(words_map(16, 16), coordinates),
+                AllOf(HasSubstr("PTX0914"), HasSubstr("multiple of 16 bytes")));
+  }
+}
+
+TEST(Copy, TensorStoresWriteWholePiecesOf16Bytes) {
+  layout::TensorMap map = words_map(252, 1);
+  map.dims[0] = 250;
+  map.box = {8, 1};
+  std::vector<std::uint32_t> out(256, 7);
+  EXPECT_EQ(store_failure(map, "248, 0", out, 1008), "");
+  EXPECT_THAT(std::span(out).subspan(247, 6), ElementsAre(7, 0, 1, 2, 3, 7));
+  EXPECT_THAT(store_failure(map, "248, 0", out, 1000), HasSubstr("PTX0904"));
 }
 
 TEST(Copy, AMapOfMoreThanTheBufferIsOutOfBounds) {
@@ -312,7 +336,7 @@ TEST(Copy, AMapOfMoreThanTheBufferIsOutOfBounds) {
   map.strides = {1ULL << 39};
   EXPECT_THAT(store_failure(map, "0, 33554432"), HasSubstr("PTX0904"));
   EXPECT_THAT(store_failure(map, "0, 2147483647"), HasSubstr("PTX0904"));
-  EXPECT_EQ(store_failure(map, "2147483647, -2147483648"), "");
+  EXPECT_EQ(store_failure(map, "2147483644, -2147483648"), "");
   map = words_map(16, 16);
   map.swizzle = static_cast<layout::Swizzle>(77);
   EXPECT_THAT(store_failure(map, "0, 0"), AllOf(HasSubstr("PTX0908"), HasSubstr("swizzle")));

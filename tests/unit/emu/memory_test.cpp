@@ -64,10 +64,13 @@ TEST(Memory, AWholeRowIsCheckedLikeItsLanes) {
   EXPECT_EQ(failure("st.shared.u32 [%r2], %r1;\nld.shared.u32 %r5, [%r2+8];"), "");
   EXPECT_EQ(failure("st.global.u32 [%rd1], %r1;\nst.global.u32 [%rd1+4], %r1;"), "");
   EXPECT_THAT(failure("st.shared.u32 [%r2+4], %r1;"), HasSubstr("overwrites it while it is live"));
-  EXPECT_THAT(failure("ld.shared.u32 %r5, [%r2+20];"),
+  // The tile, and what lies between the barrier and the end.
+  const std::string fill =
+      "st.shared.u32 [%r2], %r1;\nmov.u32 %r6, tile;\nst.shared.v2.u32 [%r6+136], {%r1, %r1};\n";
+  EXPECT_THAT(failure(fill + "ld.shared.u32 %r5, [%r2+20];"),
               testing::AllOf(HasSubstr("PTX0904"), HasSubstr("thread (31,0,0)")));
-  EXPECT_THAT(failure("ld.shared.u32 %r5, [%r2+2];"), HasSubstr("PTX0905"));
-  EXPECT_THAT(failure("ld.shared.u32 %r5, [%r2+-2048];"), HasSubstr("PTX0904"));
+  EXPECT_THAT(failure(fill + "ld.shared.u32 %r5, [%r2+2];"), HasSubstr("PTX0905"));
+  EXPECT_THAT(failure(fill + "ld.shared.u32 %r5, [%r2+-2048];"), HasSubstr("PTX0904"));
   EXPECT_THAT(failure("st.global.u32 [%rd1+8], %r1;"),
               testing::AllOf(HasSubstr("PTX0904"), HasSubstr("thread (31,0,0)")));
   EXPECT_THAT(failure("ld.global.u32 %r5, [%rd1+1];"), HasSubstr("PTX0905"));
@@ -87,6 +90,16 @@ TEST(Memory, VectorsOfEveryWidth) {
     st.global.v2.f32 [%rd1+24], {%f3, %f2};)",
                       {1, 2, 0x04030281U, 0x7FFF8000U}, 8, ".shared .align 16 .b8 tile[16];\n"),
               ElementsAre(0x81, 2, 3, 4, 0xFFFF8000U, 0x7FFF, 2, 1));
+}
+
+TEST(Memory, VariablesLieAsAlignedAsTheySay) {
+  EXPECT_THAT(run_one(R"(
+    mov.u64 %rd2, small;
+    mov.u64 %rd3, wide;
+    and.b64 %rd3, %rd3, 255;
+    st.global.u64 [%rd1], %rd3;)",
+                      {0}, 2, ".global .b8 small;\n.global .align 256 .b8 wide[256];\n"),
+              ElementsAre(0U, 0U));
 }
 
 TEST(Memory, AtomicsOfAWarpInLaneOrder) {

@@ -15,13 +15,14 @@
 
 #include "numerics/convert.h"
 #include "pyptx/layout/fragment.h"
+#include "sem/variant.h"
 
 namespace pyptx::emu {
 namespace {
 
 std::vector<const PanelKernels*> variants() {
-  std::vector<const PanelKernels*> all{&baseline::kPanelKernels};
-  if (&panel_kernels() != all[0]) all.push_back(&panel_kernels());
+  std::vector<const PanelKernels*> all;
+  for (const NamedVariant& one : host_variants()) all.push_back(one.variant->panels);
   return all;
 }
 

@@ -167,8 +167,8 @@ TEST(Warp, LoadAndStoreOfMatrices) {
       }
       // Storing what was loaded into a second tile gives the first.
       const std::vector<std::uint32_t> stored =
-          lanes(fill + "bar.sync 0;\nldmatrix" + form + regs + ", [%r2];\nstmatrix" + form +
-                    "[%r2+512], " + regs +
+          lanes(fill + "st.shared.v4.u32 [%r2+512], {%r1, %r1, %r1, %r1};\nbar.sync 0;\nldmatrix" +
+                    form + regs + ", [%r2];\nstmatrix" + form + "[%r2+512], " + regs +
                     ";\nbar.sync 0;\nld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r2+512];\n"
                     "st.global.v4.u32 [%rd1], {%r10, %r11, %r12, %r13};\nret;",
                 4, 32, ".shared .align 16 .b8 tile[1024];\n");

@@ -271,5 +271,53 @@ TEST(AccumulatorLayout, rows_go_to_the_manuals_lanes) {
   EXPECT_EQ(accumulator_place({32, 64, 1, true}, 5, 17), (TmemPlace{0, 37, 1}));
 }
 
+TEST(Tcgen05MatrixDescriptor, addresses_are_those_of_wgmma_where_both_have_the_swizzle) {
+  for (const Swizzle swizzle : {Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128}) {
+    const MatrixDescriptor old{2048, 512, 1024, 3, layout_type(swizzle)};
+    const Tcgen05MatrixDescriptor now{2048, 512, 1024, 3, false, tcgen05_swizzle(swizzle)};
+    for (const Major major : {Major::K, Major::MN}) {
+      for (std::uint32_t mn = 0; mn < 64; mn += 8) {
+        for (std::uint32_t k = 0; k < 16; k += 8) {
+          EXPECT_EQ(now.address(major, 2, mn, k), old.address(major, 2, mn, k));
+        }
+      }
+    }
+  }
+}
+
+TEST(Tcgen05MatrixDescriptor, units_of_32_bytes_turn_every_four_rows) {
+  const Tcgen05MatrixDescriptor tile{1024, 4096, 512, 0, false, Tcgen05Swizzle::B128Atom32};
+  EXPECT_EQ(tile.address(Major::MN, 4, 0, 0), 1024U);
+  EXPECT_EQ(tile.address(Major::MN, 4, 0, 1), 1024U + 128 + 32);
+  EXPECT_EQ(tile.address(Major::MN, 4, 8, 3), 1024U + 384 + (32 ^ 96));
+  EXPECT_EQ(tile.address(Major::MN, 4, 0, 4), 1024U + 512);    // the stride offset
+  EXPECT_EQ(tile.address(Major::MN, 4, 32, 0), 1024U + 4096);  // the leading offset
+}
+
+TEST(OperandCopies, each_part_of_the_columns_has_its_own) {
+  EXPECT_EQ(operand_copies({128, 64, 1}).count, 1U);
+  EXPECT_EQ(operand_copies({64, 64, 1, true}).lanes, 64U);
+  EXPECT_EQ(operand_copies({32, 64, 1, true}).count, 4U);
+  EXPECT_EQ(operand_copies({128, 64, 2}).count, 2U);
+  EXPECT_EQ(operand_copies({256, 64, 2}).count, 1U);
+}
+
+TEST(ScalePlace, factors_lie_in_32_lanes_of_each_group) {
+  const ScalePlace a = scale_a_place({256, 64, 2}, 128 + 70);
+  EXPECT_EQ(std::tuple(a.first_lane, a.groups, a.lane, a.column), std::tuple(0U, 4U, 6U, 2U));
+  const ScalePlace b = scale_b_place({128, 128, 2}, 64 + 40);  // the upper half of N
+  EXPECT_EQ(std::tuple(b.first_lane, b.groups, b.lane, b.column), std::tuple(64U, 2U, 8U, 1U));
+}
+
+TEST(TmemCopy, rows_go_to_the_lanes_of_their_warps) {
+  EXPECT_EQ(copy_lane(TmemCopy::S128x128b, 100, 0), 100U);
+  EXPECT_EQ(copy_lane(TmemCopy::S4x256b, 3, 0), 96U);
+  EXPECT_EQ(copy_lane(TmemCopy::S64x128b02, 40, 1), 104U);
+  EXPECT_EQ(copy_lane(TmemCopy::S64x128b01, 40, 1), 104U);
+  EXPECT_EQ(copy_lane(TmemCopy::S64x128b01, 40, 0), 72U);
+  EXPECT_EQ(copy_lane(TmemCopy::S32x128b, 9, 3), 105U);
+  EXPECT_EQ(copy_shape(TmemCopy::S32x128b).copies, 4U);
+}
+
 }  // namespace
 }  // namespace pyptx::layout

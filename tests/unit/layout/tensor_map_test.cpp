@@ -39,6 +39,42 @@ TEST(TensorMap, box_bytes_counts_strided_elements) {
   EXPECT_EQ(map.box_bytes(), 64U * 34U * 2U);
 }
 
+TEST(TensorMap, rows_of_a_swizzle_are_as_wide_as_its_span) {
+  TensorMap map = plain();
+  EXPECT_EQ(map.row_pitch(), 128U);
+  map.box[0] = 24;
+  EXPECT_EQ(map.row_bytes(), 48U);
+  EXPECT_EQ(map.row_pitch(), 128U);
+  map.swizzle = Swizzle::None;
+  EXPECT_EQ(map.row_pitch(), 48U);
+}
+
+TEST(TensorMap, interleaved_maps_count_slices) {
+  TensorMap map = plain();
+  map.interleave = Interleave::B16;
+  map.box = {16, 24, 3};  // of channels, dimension 1, one slice comes
+  map.element_strides = {3, 1, 2, 1, 1};
+  EXPECT_EQ(map.problem(0), std::nullopt);
+  EXPECT_EQ(map.row_bytes(), 6U * 16U);
+  EXPECT_EQ(map.row_pitch(), 6U * 16U);
+  EXPECT_EQ(map.box_bytes(), 6U * 16U * 2U);
+  map.rank = 2;
+  EXPECT_THAT(map.problem(0), Optional(HasSubstr("3 to 5 dimensions")));
+}
+
+TEST(TensorMap, slices_of_32_bytes_have_rules_of_their_own) {
+  TensorMap map = plain();
+  map.interleave = Interleave::B32;
+  EXPECT_THAT(map.problem(0), Optional(HasSubstr("32 B swizzle")));
+  map.swizzle = Swizzle::B32;
+  EXPECT_EQ(map.problem(0x40), std::nullopt);
+  EXPECT_THAT(map.problem(0x50), Optional(HasSubstr("multiple of 32")));
+  map.strides[0] = 2064;
+  EXPECT_THAT(map.problem(0), Optional(HasSubstr("multiple of 32")));
+  map.interleave = static_cast<Interleave>(3);
+  EXPECT_THAT(map.problem(0), Optional(HasSubstr("not one of 0 to 2")));
+}
+
 TEST(TensorMap, rank) {
   TensorMap map = plain();
   map.rank = 0;

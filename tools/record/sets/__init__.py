@@ -6,12 +6,18 @@ from __future__ import annotations
 from record.launch import VectorSet
 
 from .atomic import AtomicSet
+from .calls import CallSet
 from .carry import CarrySet
+from .copies import CopiesSet
+from .kernels import KernelsSet
 from .matrix import MatrixSet
 from .mbarrier import MbarrierSet
+from .memory import MemorySet
 from .mma import MmaSet
 from .scalar import ScalarSet
+from .sync import SyncSet
 from .tensor import TensorSet
+from .tensormap import TensormapSet
 from .warp import WarpSet
 from .wgmma import WgmmaSet
 
@@ -25,5 +31,11 @@ _ALL: tuple[VectorSet, ...] = (
     WgmmaSet(),
     TensorSet(),
     MbarrierSet(),
+    MemorySet(),
+    SyncSet(),
+    CallSet(),
+    CopiesSet(),
+    TensormapSet(),
+    KernelsSet(),
 )
 SETS: dict[str, VectorSet] = {one.name: one for one in _ALL}

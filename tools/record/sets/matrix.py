@@ -26,14 +26,14 @@ def _head(target: str, more: str = "") -> list[str]:
     return [
         ".version 8.0", f".target {target}", ".address_size 64",
         ".visible .entry k(.param .u64 in, .param .u64 out)", "{",
-        ".reg .b64 %rd<8>;", ".reg .b32 %r<48>;", more,
+        ".reg .b64 %rd<8>;", ".reg .b32 %r<48>;", ".reg .f64 %y<48>;", more,
         "ld.param.u64 %rd1, [in];", "ld.param.u64 %rd2, [out];",
         "mov.u32 %r1, %ctaid.x;", "mov.u32 %r2, %laneid;",
     ]  # fmt: skip
 
 
-def _vector(count: int, first: int = 8) -> str:
-    return "{" + ", ".join(f"%r{first + i}" for i in range(count)) + "}"
+def _vector(count: int, first: int = 8, prefix: str = "r") -> str:
+    return "{" + ", ".join(f"%{prefix}{first + i}" for i in range(count)) + "}"
 
 
 def _move(line: str, target: str) -> Launch:
@@ -123,6 +123,8 @@ def _products() -> Iterator[_Product]:
     yield _Product(16, 16, 8, "f32", "f32", "tf32", registers=(4, 4, 8, 8))
     for a in ("s4", "u4"):
         yield _Product(8, 8, 32, "s32", "s32", a, registers=(1, 1, 2, 2))
+    for rounding in ("", ".rn", ".rz", ".rm", ".rp"):
+        yield _Product(8, 8, 4, "f64", "f64", "f64", registers=(1, 1, 2, 2), extra=rounding)
     for head in (".xor.popc", ".and.popc"):
         yield _Product(8, 8, 128, "s32", "s32", "b1", registers=(1, 1, 2, 2), head=head)
 
@@ -131,7 +133,8 @@ def _wmma_text(one: _Product, target: str) -> str:
     """Write the kernel: a warp loads A, B and C, multiplies and stores D."""
     bytes_in = sum(one.sizes[:3])
     offsets = (0, one.sizes[0], one.sizes[0] + one.sizes[1])
-    vectors = [_vector(count, 8 + 8 * i) for i, count in enumerate(one.registers)]
+    prefix = "y" if one.a == "f64" else "r"
+    vectors = [_vector(count, 8 + 8 * i, prefix) for i, count in enumerate(one.registers)]
     layout_a, layout_b = one.layouts
     lines = [
         *_head(target),

@@ -33,9 +33,10 @@ class _Form:
     a: str
     b: str
     selectors: int = 0  # of a sparse A
+    quads: int = 1  # products that one instruction makes of the lanes' registers
 
     def words(self, rows: int, columns: int, kind: str) -> int:
-        return rows * columns * _BITS[kind] // 1024
+        return self.quads * rows * columns * _BITS[kind] // 1024
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -65,6 +66,10 @@ def _floats(target: str) -> Iterator[_Form]:
             yield _dense(16, k, d, "f16", "f16")
         yield _dense(16, k, "f32", "bf16", "bf16")
         yield _dense(16, k // 2, "f32", "tf32", "tf32")
+    for layouts in ("row.col", "row.row", "col.col", "col.row"):
+        for d in ("f16", "f32"):
+            spelling = f"mma.sync.aligned.m8n8k4.{layouts}.{d}.f16.f16.{d}"
+            yield _Form(spelling, 8, 4, d, "f16", "f16", quads=4)
     yield _dense(8, 4, "f64", "f64", "f64")
     if target != "sm_90a":
         return

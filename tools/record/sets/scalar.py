@@ -173,12 +173,15 @@ class ScalarSet:
 
     name = "scalar"
     about = "every instruction of the table that maps registers to registers"
-    targets: tuple[str, ...] = ("sm_90a",)
+    # sm_89 for the forms that were its own before sm_90 had them.
+    targets: tuple[str, ...] = ("sm_90a", "sm_80", "sm_89")
 
     def launches(self, target: str) -> Iterator[Launch]:
-        """Group the cases by opcode. What sm_80 has, sm_90a has too, as the same machine code."""
+        """Group the cases by opcode."""
         by_opcode: dict[str, list[Case]] = {}
         for form in scalar_forms():
+            if target == "sm_89" and not any(rule.sm == 89 for rule in form.needs.targets):
+                continue
             cases = (case for case in _Maker(form, target).cases() if case.outputs)
             by_opcode.setdefault(form.opcode, []).extend(cases)
         for opcode, listed in by_opcode.items():

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from record.launch import Launch, Map, Part
-from record.sets.tensor_maps import SIZES, TENSOR, TILE, Dice, MapCase, im2col, tiled
+from record.sets.tensor_maps import (
+    SIZES,
+    TENSOR,
+    TILE,
+    Dice,
+    MapCase,
+    im2col,
+    interleaved,
+    tiled,
+)
 from record.stream import Stream
 
 GROUP = 24  # maps of one launch
@@ -45,7 +54,7 @@ def _head(count: int, pointers: list[str], shared: str) -> list[str]:
         ".version 8.6", ".target sm_90a", ".address_size 64",
         f".visible .entry k({', '.join(names)}) {{",
         f".shared .align 1024 .b8 tile[{shared}]; .shared .align 8 .b64 bar;",
-        ".reg .pred p, q; .reg .u32 block, thread, to, mb, at, end, value, tries, bytes;",
+        ".reg .pred p, q; .reg .u32 block, thread, to, mb, at, end, value, tries, bytes, done;",
         ".reg .u32 c<8>; .reg .u16 o<3>; .reg .u64 map, cases, row, out, data;",
         "mov.u32 block, %ctaid.x; mov.u32 thread, %tid.x;",
         *_choose_map(count),
@@ -94,6 +103,7 @@ def _load_text(rank: int, count: int, is_im2col: bool) -> str:
         "add.u32 tries, tries, 1; setp.lt.u32 p, tries, 1000;",
         "@p bra WAIT;",
         "DONE:",
+        "selp.u32 done, 1, 0, p;",
         "ld.param.u64 out, [out_];",
         f"mad.wide.u32 out, block, {TILE}, out; mul.wide.u32 data, thread, 4;",
         "add.u64 out, out, data;",
@@ -101,6 +111,8 @@ def _load_text(rank: int, count: int, is_im2col: bool) -> str:
             ["ld.shared.u32 value, [at]; st.global.u32 [out], value; add.u64 out, out, 512;"],
             "DUMP",
         ),
+        "setp.eq.u32 q, thread, 127;",
+        "@q st.global.u32 [out+-512], done;",  # the tile's last word: were the bytes as expected?
         "ret; }",
     ]
     return "\n".join([*lines, ""])
@@ -216,3 +228,15 @@ class TensorSet:
                     tiled(dice, rank, dice.pick(types.split()), inside=True) for _ in range(GROUP)
                 ]
                 yield _store_launch(f"{operation}.{rank}d", cases, operation)
+        for rank in range(3, 6):
+            dice = Dice(f"slices of rank {rank}")
+            for number in range(3):
+                cases = [interleaved(dice, rank, dice.pick(SIZES)) for _ in range(GROUP)]
+                yield _load_launch(f"slices.{rank}d.{number}", cases, tensor)
+            cases = [interleaved(dice, rank, dice.pick(SIZES), inside=True) for _ in range(GROUP)]
+            yield _store_launch(f"slices.store.{rank}d", cases, "")
+            cases = [
+                interleaved(dice, rank, dice.pick(REDUCTIONS["add"].split()), inside=True)
+                for _ in range(GROUP)
+            ]
+            yield _store_launch(f"slices.add.{rank}d", cases, "add")

@@ -16,6 +16,7 @@ SIZES = {
 }  # fmt: skip
 FLOATS = ("f16", "f32", "f64", "bf16", "f32.ftz", "tf32", "tf32.ftz")
 SPANS = {"none": 1 << 20, "32B": 32, "64B": 64, "128B": 128}
+SLICES = {"16B": 16, "32B": 32}
 
 
 class Dice:
@@ -52,6 +53,7 @@ class MapCase:
     channels: int = 0
     pixels: int = 0
     im2col_offsets: tuple[int, ...] = ()
+    interleave: str = "none"
 
     @property
     def rank(self) -> int:
@@ -63,10 +65,29 @@ class MapCase:
         """The bytes of the box."""
         if self.pixels:
             return self.channels * self.pixels * SIZES[self.dtype]
+        if self.interleave != "none":
+            return self._slices
         total = SIZES[self.dtype] * self.box[0]
         for edge, step in zip(self.box[1:], self.element_strides[1:], strict=True):
             total *= -(-edge // step)
         return total
+
+    @property
+    def _slices(self) -> int:
+        """The bytes of an interleaved box: one slice of channels, of all other dimensions."""
+        total = SLICES[self.interleave]
+        for number, (edge, step) in enumerate(zip(self.box, self.element_strides, strict=True)):
+            total *= 1 if number == self.rank - 2 else -(-edge // step)
+        return total
+
+    @property
+    def span(self) -> int:
+        """The bytes of shared memory that the box spans: a swizzle's rows are as wide as it is."""
+        if self.interleave != "none":
+            return self.nbytes
+        row = SIZES[self.dtype] * (self.channels or self.box[0])
+        pitch = row if self.swizzle == "none" else SPANS[self.swizzle]
+        return self.nbytes // row * pitch
 
     @property
     def words(self) -> str:
@@ -78,6 +99,8 @@ class MapCase:
         else:
             text += f" box {self.box}"
         text += f" every {self.element_strides} at {self.coordinates}+{self.offset}"
+        if self.interleave != "none":
+            text += f" in slices of {self.interleave}"
         return text + (" nan" if self.oob_nan else "")
 
     def make(self) -> Any:
@@ -86,7 +109,7 @@ class MapCase:
 
         made = _core.TensorMap(
             self.dtype, list(self.dims), list(self.strides), list(self.box), self.swizzle,
-            self.oob_nan, list(self.element_strides),
+            self.oob_nan, list(self.element_strides), self.interleave,
         )  # fmt: skip
         if self.pixels:
             made.set_im2col(list(self.lower), list(self.upper), self.channels, self.pixels)
@@ -112,6 +135,12 @@ def _inner(dice: Dice, dtype: str, swizzle: str) -> int:
     return 16 * dice.between(1, most) // size
 
 
+def _first(dice: Dice, dtype: str, low: int, high: int) -> int:
+    """Return a coordinate of dimension 0: a multiple of 16 bytes, or the device faults."""
+    step = 16 // SIZES[dtype]
+    return step * dice.between(-(-low // step), high // step)
+
+
 def tiled(dice: Dice, rank: int, dtype: str, *, inside: bool = False) -> MapCase:
     """Return a tiled map; `inside`: no coordinate is negative, as stores and reductions want."""
     while True:
@@ -128,13 +157,14 @@ def tiled(dice: Dice, rank: int, dtype: str, *, inside: bool = False) -> MapCase
             continue
         low = [0 if inside else -edge - 1 for edge in box]
         at = [dice.between(first, dim + 1) for first, dim in zip(low, dims, strict=True)]
+        at[0] = _first(dice, dtype, low[0], dims[0] + 16)
         nan = dtype in FLOATS and not inside and dice.between(0, 2) == 0
         offset = 128 * dice.pick((0, 0, 0, 1, 5))
         case = MapCase(
             dtype, tuple(dims), strides, tuple(box), tuple(element_strides), swizzle, nan,
             tuple(at), offset,
         )  # fmt: skip
-        if case.nbytes <= TILE - 1024:
+        if case.span + case.offset <= TILE - 16:
             return case
 
 
@@ -158,12 +188,40 @@ def im2col(dice: Dice, rank: int, dtype: str) -> MapCase:
             first + step * dice.between(0, (end - first) // step)
             for first, end, step in zip(lower, last, steps[1:], strict=False)
         ]
-        at = [dice.between(-3, dims[0] + 1), *base, dice.between(0, dims[-1] - 1)]
+        at = [_first(dice, dtype, -16, dims[0] + 16), *base, dice.between(0, dims[-1] - 1)]
         nan = dtype in FLOATS and dice.between(0, 2) == 0
         case = MapCase(
             dtype, tuple(dims), strides, (1,) * rank, tuple(steps), swizzle, nan, tuple(at), 0,
             lower, upper, channels, dice.between(1, 48),
             tuple(dice.between(0, 2) for _ in range(spatial)),
         )  # fmt: skip
-        if case.nbytes <= TILE - 1024:
+        if case.span + case.offset <= TILE - 16:
+            return case
+
+
+def interleaved(dice: Dice, rank: int, dtype: str, *, inside: bool = False) -> MapCase:
+    """Return a tiled map with channels in slices, which dimension 0 and the last but one count."""
+    while True:
+        name = dice.pick(SLICES)
+        swizzle = "32B" if name == "32B" else dice.pick(SPANS)
+        step = 16 // SIZES[dtype]
+        box = [step * dice.between(1, 2 if step > 4 else 8)]
+        box += [dice.between(1, 4) for _ in range(1, rank)]
+        dims = [dice.between(1, 2 * box[0] + 9)]
+        dims += [dice.between(1, 8) for _ in range(1, rank)]
+        steps = [dice.pick((1, 1, 1, 2, 3)) for _ in range(rank)]
+        span = dims[0] * SLICES[name]
+        strides = []
+        for dim in dims[1:]:
+            span += SLICES[name] * dice.pick((0, 0, 1, 3))
+            strides.append(span)
+            span *= dim
+        low = [0 if inside else -edge - 1 for edge in box]
+        at = [dice.between(first, dim + 1) for first, dim in zip(low, dims, strict=True)]
+        nan = dtype in FLOATS and not inside and dice.between(0, 2) == 0
+        case = MapCase(
+            dtype, tuple(dims), tuple(strides), tuple(box), tuple(steps), swizzle, nan, tuple(at),
+            1024 * dice.pick((0, 0, 1)), interleave=name,
+        )  # fmt: skip
+        if span <= TENSOR and case.span + case.offset <= TILE - 16:
             return case

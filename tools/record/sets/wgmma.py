@@ -225,9 +225,14 @@ def _text(form: _Form, target: str) -> str:
     return "\n".join([*lines, "ret;", "}", ""])
 
 
-def _launch(form: _Form, target: str) -> Launch:
+def _kinds(form: _Form) -> tuple[str, ...]:
+    """Return the kinds of inputs of a product."""
     is_plain = form.n in (32, 64)
-    kinds = ("like", "small") if form.is_integer else KINDS if is_plain else ("like", "wide")
+    return ("like", "small") if form.is_integer else KINDS if is_plain else ("like", "wide")
+
+
+def _launch(form: _Form, target: str) -> Launch:
+    kinds = _kinds(form)
     data = np.concatenate([_inputs(form, kind) for kind in kinds])
     results = form.registers * 128
     products = _PRODUCTS * len(kinds)
@@ -255,6 +260,11 @@ class WgmmaSet:
     name = "wgmma"
     about = "wgmma, every type, layout, size and sign, dense and sparse"
     targets: tuple[str, ...] = ("sm_90a",)
+
+    def texts(self, target: str) -> Iterator[tuple[list[str], str]]:
+        """Give the keys and the text of each launch, without its inputs, which take long."""
+        for form in dict.fromkeys(_forms()):
+            yield [f"{form.key} {kind}" for kind in _kinds(form)], _text(form, target)
 
     def launches(self, target: str) -> Iterator[Launch]:
         """One launch for each product."""

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run on the emulator cost: instructions, lanes, bytes, bank conflicts, divergence.
+
+The numbers are the emulator's own and say how a kernel uses the machine's model (32 banks of four
+bytes, sectors of 32 bytes), not how long it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+
+class Traffic(NamedTuple):
+    """One state space, or one direction of asynchronous copies: warp requests and bytes."""
+
+    requests: int
+    bytes_loaded: int
+    bytes_stored: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Counts that add up over instructions.
+
+    `executed` warp instructions ran with at least one lane, `skipped` with none that the guard
+    admits; `partial` of the executed left some lanes of the warp idle; `lanes` are thread
+    instructions. `bank_conflicts` are the `wavefronts` of shared memory that conflicts added;
+    `sectors` are those of global memory.
+    """
+
+    executed: int = 0
+    skipped: int = 0
+    lanes: int = 0
+    partial: int = 0
+    bytes_loaded: int = 0
+    bytes_stored: int = 0
+    wavefronts: int = 0
+    bank_conflicts: int = 0
+    sectors: int = 0
+
+
+@dataclass(frozen=True)
+class CostRow(Cost):
+    """The cost of one instruction, of one opcode or of one source line."""
+
+    name: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class EmulatorReport:
+    """What a run cost. `print` shows totals, traffic and the costliest opcodes and lines.
+
+    `rows` are (instruction, warp instructions) in descending order; `opcodes` and `lines` descend
+    too, `instructions` are in program order, with `profile()` as their table.
+    """
+
+    warp_instructions: int = 0
+    rows: tuple[tuple[str, int], ...] = ()
+    total: Cost = field(default_factory=Cost)
+    branches: int = 0
+    divergent_branches: int = 0
+    traffic: Mapping[str, Traffic] = field(default_factory=dict)
+    opcodes: tuple[CostRow, ...] = ()
+    instructions: tuple[CostRow, ...] = ()
+    lines: tuple[CostRow, ...] = ()
+    text: str = field(default="", repr=False)
+    profile_text: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> EmulatorReport:
+        """Read what `_core.emulate` returns."""
+        counters = report.get("counters")
+        if counters is None:
+            return cls()
+        return cls(
+            warp_instructions=report["warp_instructions"],
+            rows=tuple(report["rows"]),
+            total=Cost(**counters["total"]),
+            branches=counters["branches"],
+            divergent_branches=counters["divergent_branches"],
+            traffic={space: Traffic(*counts) for space, *counts in counters["traffic"]},
+            opcodes=tuple(CostRow(**row) for row in counters["opcodes"]),
+            instructions=tuple(CostRow(**row) for row in counters["instructions"]),
+            lines=tuple(CostRow(**row) for row in counters["lines"]),
+            text=counters["text"],
+            profile_text=counters["profile"],
+        )
+
+    @property
+    def average_lanes(self) -> float:
+        """Active lanes of an executed warp instruction, on average."""
+        return self.total.lanes / self.total.executed if self.total.executed else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries, lists and numbers, as JSON takes them."""
+        out = asdict(self)
+        out["average_lanes"] = self.average_lanes
+        out["traffic"] = {space: counts._asdict() for space, counts in self.traffic.items()}
+        for table in ("text", "profile_text"):
+            del out[table]
+        return out
+
+    def profile(self) -> str:
+        """Return a table with a row per instruction, in program order.
+
+        An instruction that one line made several times, as an unrolled loop does, has one row.
+        """
+        return self.profile_text
+
+    def __str__(self) -> str:
+        """Return the table of totals, traffic, opcodes and lines."""
+        return self.text

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happened when, for a trace. Time is logical: a warp takes one step per instruction, all
+// warps at once; a wait ends when what it waited for has happened; a copy is under way from its
+// issue until the scheduler lets it land. Nothing here depends on how clusters are spread over
+// threads.
+#pragma once
+
+#include <array>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "warp.h"
+
+namespace pyptx::emu {
+
+struct Cluster;
+
+struct TimelineEvent {
+  enum class Kind : u8 { Instruction, Wait, Operation };
+  Kind kind = Kind::Instruction;
+  Wait::Kind wait = Wait::Kind::None;
+  u32 rank = 0;  // of the CTA
+  u32 warp = 0;  // in the CTA
+  u32 pc = 0;
+  u32 mask = 0;
+  u32 address = 0;  // of a barrier that is waited for
+  u64 start = 0;
+  u64 end = 0;
+  u64 bytes = 0;  // of an operation
+};
+
+class Timeline {
+ public:
+  Timeline(Cluster& cluster, u64 event_limit) : cluster_(cluster), limit_(event_limit) {}
+  bool is_on() const { return limit_ != 0; }
+
+  void start(const Warp& warp);
+  void finish(const Warp& warp, u32 pc, u32 mask, Step step);
+  u64 issue(const Warp& warp, u32 pc, u64 bytes);
+  void land(u64 ticket);
+  /// The warp arrives at the mbarrier at this shared address.
+  void arrive(const Warp& warp, u32 address);
+
+  const std::vector<TimelineEvent>& events() const { return events_; }
+  u64 dropped() const { return dropped_; }
+  /// Ends what is still open.
+  void close();
+
+ private:
+  struct WarpTime {
+    u64 now = 0;
+    u32 waiting = 0;  // a bit for the lowest lane of each split that waits
+    std::array<TimelineEvent, kLanes> waits{};
+    std::array<u64, kLanes> released{};
+  };
+
+  WarpTime& of(const Warp& warp);
+  void end_waits(WarpTime& time, u32 lanes);
+  /// Whoever can go on since the last event, which happened at `when`, goes on. Gives when the
+  /// instruction at `pc` that made the event runs: with those that it met at a barrier.
+  u64 release(u64 when, u32 pc);
+  void add_wait(const Warp& warp, u32 pc, u64 start, u64 end);
+  void add(const TimelineEvent& event);
+
+  Cluster& cluster_;
+  u64 limit_;
+  u64 dropped_ = 0;
+  u64 seen_progress_ = 0;
+  u64 last_landing_ = 0;
+  const Warp* running_ = nullptr;
+  std::unordered_map<u32, u64> arrivals_;  // the last at each mbarrier
+  std::vector<WarpTime> warps_;
+  std::vector<TimelineEvent> flying_;  // by ticket - 1; end == 0: still under way
+  std::vector<TimelineEvent> events_;
+};
+
+/// The timeline of a cluster as events of a Chrome trace (JSON, one per line).
+std::string trace_text(const Cluster& cluster, Timeline& timeline);
+
+/// A trace under way: the texts of clusters, written in the order of their numbers.
+class TraceWriter {
+ public:
+  explicit TraceWriter(std::ostream& out);
+  void add(u64 cluster, std::string text, u64 dropped);
+  void finish();
+
+ private:
+  std::ostream& out_;
+  std::map<u64, std::string> early_;
+  u64 next_ = 0;
+  u64 dropped_ = 0;
+};
+
+}  // namespace pyptx::emu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is compiled once for every instruction set of the host: the elementwise families, loads and
+// stores, and the panels of matrices. A variant's file includes this, and with it every header that
+// its parts need, before it names its target, so that no function shared with other files is
+// compiled for a processor that may not be there.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "cluster.h"
+#include "lanes.h"
+#include "numerics/panel.h"
+#include "race/detector.h"
+#include "relaxed.h"
+#include "sem/access.h"
+#include "sem/compare.h"
+#include "sem/elementwise.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PYPTX_EMU_HAS_X86_VARIANTS 1
+#endif
+
+namespace pyptx::emu {
+
+struct Variant {
+  Handler (*integer)(Op op, Ty type);
+  Handler (*floating)(Op op, Ty type, bool ftz);
+  Handler (*compare)(Cmp cmp, Ty type);
+  Handler (*choose)(u32 lane_size);
+  Handler (*access)(Space space, Ty type, u32 elements, bool is_load);
+  const PanelKernels* panels;
+};
+
+namespace baseline {
+extern const Variant kVariant;
+}
+namespace avx2 {
+extern const Variant kVariant;
+}
+namespace avx512 {
+Handler access_handler(Space space, Ty type, u32 elements, bool is_load);
+}
+
+struct NamedVariant {
+  std::string_view name;
+  const Variant* variant;
+};
+/// Those that this processor can run, the best last.
+std::vector<NamedVariant> host_variants();
+
+}  // namespace pyptx::emu

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The emulator for Python: options by their words, the report as a dictionary.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bind_runtime.h"
+#include "call.h"
+#include "errors.h"
+#include "pyptx/interop/run.h"
+
+namespace pyptx::python {
+namespace {
+
+using interop::KernelImage;
+
+nb::dict cost_dict(const emu::Cost& cost) {
+  nb::dict out;
+  out["executed"] = cost.executed;
+  out["skipped"] = cost.skipped;
+  out["lanes"] = cost.lanes;
+  out["partial"] = cost.partial;
+  out["bytes_loaded"] = cost.loaded;
+  out["bytes_stored"] = cost.stored;
+  out["wavefronts"] = cost.wavefronts;
+  out["bank_conflicts"] = cost.conflicts;
+  out["sectors"] = cost.sectors;
+  return out;
+}
+
+nb::list row_list(const std::vector<emu::Counters::Row>& rows) {
+  nb::list out;
+  for (const auto& row : rows) {
+    nb::dict one = cost_dict(row.cost);
+    one["name"] = row.name;
+    one["file"] = row.file;
+    one["line"] = row.line;
+    out.append(one);
+  }
+  return out;
+}
+
+nb::dict counters_dict(const emu::Counters& counters) {
+  nb::list traffic;
+  for (const auto& row : counters.traffic) {
+    traffic.append(nb::make_tuple(row.space, row.requests, row.loaded, row.stored));
+  }
+  nb::dict out;
+  out["total"] = cost_dict(counters.total);
+  out["branches"] = counters.branches;
+  out["divergent_branches"] = counters.divergent_branches;
+  out["traffic"] = traffic;
+  out["opcodes"] = row_list(counters.opcodes);
+  out["instructions"] = row_list(counters.instructions);
+  out["lines"] = row_list(counters.lines);
+  out["text"] = emu::to_text(counters);
+  out["profile"] = emu::profile_text(counters);
+  return out;
+}
+
+nb::dict report_dict(const emu::Report& report) {
+  nb::list rows;
+  for (const auto& row : report.rows) {
+    rows.append(nb::make_tuple(row.spelling, row.warp_instructions));
+  }
+  nb::dict out;
+  out["warp_instructions"] = report.warp_instructions;
+  out["rows"] = rows;
+  if (report.counters) out["counters"] = counters_dict(*report.counters);
+  return out;
+}
+
+/// "schedule", "numerics", "tensor_core" and "checks" by their words.
+void set_words(emu::Options& options, const nb::kwargs& words) {
+  for (const auto& [name, word] : words) {
+    const auto problem =
+        emu::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(word));
+    if (problem) throw nb::value_error(problem->c_str());
+  }
+}
+
+/// A signal handler or the progress callback has raised.
+bool has_raised() {
+  nb::gil_scoped_acquire acquire;
+  return PyErr_Occurred() != nullptr || is_interrupted();
+}
+
+/// Calls Python from the emulator. An error there ends the run at its next question.
+void tell(const nb::object& callback, const emu::Progress& progress) {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_Occurred() != nullptr) return;
+  PyObject* result =
+      PyObject_CallFunction(callback.ptr(), "KKd", static_cast<unsigned long long>(progress.done),
+                            static_cast<unsigned long long>(progress.total), progress.seconds);
+  Py_XDECREF(result);
+}
+
+[[noreturn]] void raise_os_error(const std::string& path) {
+  PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+  nb::raise_python_error();
+}
+
+std::vector<interop::HostTensor> host_tensors(const std::vector<std::uint64_t>& pointers,
+                                              const std::vector<std::uint64_t>& sizes) {
+  if (pointers.size() != sizes.size()) throw nb::value_error("as many sizes as pointers");
+  std::vector<interop::HostTensor> tensors;
+  tensors.reserve(pointers.size());
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    tensors.push_back({pointers[i], sizes[i], true});
+  }
+  return tensors;
+}
+
+nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
+                 const std::vector<std::uint64_t>& sizes, std::uint64_t seed, unsigned threads,
+                 bool counters, const std::optional<std::string>& trace, const nb::object& progress,
+                 const nb::kwargs& words) {
+  const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes);
+  emu::Options options;
+  options.seed = seed;
+  options.threads = threads;
+  options.counters = counters;
+  options.interrupt = &has_raised;
+  set_words(options, words);
+  std::ofstream file;
+  if (trace) {
+    file.open(*trace, std::ios::binary | std::ios::trunc);
+    if (!file) raise_os_error(*trace);
+    options.trace = &file;
+  }
+  emu::ProgressLine line(std::cerr);
+  const bool is_shown = progress.is_none() ? isatty(STDERR_FILENO) != 0 : progress.ptr() == Py_True;
+  if (is_shown) options.progress = std::ref(line);
+  if (PyCallable_Check(progress.ptr()) != 0) {
+    options.progress = [&](const emu::Progress& now) { tell(progress, now); };
+  }
+  auto report = [&] {
+    nb::gil_scoped_release release;
+    return interop::emulate(image, tensors, options);
+  }();
+  if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // see has_raised
+  if (trace && !file) raise_os_error(*trace);
+  return report_dict(unwrap(std::move(report), image.locations().get()));
+}
+
+}  // namespace
+
+void bind_emulator(nb::module_& m) {
+  m.def("emulate", &emulate, nb::arg("image"), nb::arg("pointers"), nb::arg("sizes"),
+        nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("counters") = false,
+        nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(), nb::arg("words"));
+}
+
+}  // namespace pyptx::python

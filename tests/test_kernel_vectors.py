@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole kernels against float64: on the emulator, and what a GPU answered.
+
+tests/test_vectors.py compares the two with each other.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from record import store  # noqa: E402
+from record.run import on_emulator  # noqa: E402
+from record.sets import SETS  # noqa: E402
+from record.sets.kernels import wholes  # noqa: E402
+
+KERNELS = SETS["kernels"]
+
+
+def error(results, expected) -> float:
+    """The largest difference, over the largest expected element."""
+    scale = max(float(np.abs(expected).max()), 1e-30)
+    return float(np.abs(results.reshape(-1).view(np.float32) - expected).max()) / scale
+
+
+@pytest.mark.parametrize("target", KERNELS.targets)
+def test_the_emulator_is_as_near_to_float64_as_stated(target: str) -> None:
+    for whole, launch in zip(wholes(target), KERNELS.launches(target), strict=True):
+        got = error(launch.parts[0].of(on_emulator(launch)), whole.reference().reshape(-1))
+        assert got <= whole.error, f"{whole.key}: {got:.2e}"
+
+
+@pytest.mark.parametrize("target", KERNELS.targets)
+def test_the_gpu_is_as_near_to_float64_as_stated(target: str) -> None:
+    path = ROOT / "tests/data/vectors" / store.file_name(KERNELS.name, target)
+    if not path.exists():
+        pytest.skip(f"{path.name} is not recorded")
+    recording = store.read(path)
+    for whole, launch in zip(wholes(target), KERNELS.launches(target), strict=True):
+        (part,) = launch.parts
+        kept = np.frombuffer(recording.records[part.key].kept, np.uint8)
+        expected = whole.reference().reshape(-1)
+        scale = float(np.abs(expected).max())
+        got = float(np.abs(kept.view(np.float32) - expected[part.kept()]).max()) / scale
+        assert got <= whole.error, f"{whole.key}: {got:.2e}"
