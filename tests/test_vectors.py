@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from functools import cache
@@ -29,11 +30,21 @@ MOST_SHOWN = 20
 PAIRS = [(one.name, target) for one in SETS.values() for target in one.targets]
 
 
+# What has only worked results (tests/test_worked_vectors.py), and why.
+UNRECORDED = {
+    "calls": (".*", "not recorded yet; its results are worked out by hand"),
+    "sync": (
+        r"fence\.proxy\.tensormap::generic\.acq_rel\..*",
+        "the recording machine's assembler, CUDA 13.0, does not know it",
+    ),
+}
+
+
 @cache
 def outcome_of(name: str, target: str) -> Outcome | None:
-    """Run a recorded set on the emulator; nothing where it is not recorded."""
+    """Run a recorded set on the emulator; nothing for a set that is not recorded."""
     path = VECTORS / store.file_name(name, target)
-    if not path.exists():
+    if not path.exists() and UNRECORDED.get(name, ("",))[0] == ".*":
         return None
     recording = store.read(path)
     assert recording.device != store.EMULATED, f"{path.name} was not recorded on hardware"
@@ -43,8 +54,11 @@ def outcome_of(name: str, target: str) -> Outcome | None:
 @pytest.mark.parametrize(("name", "target"), PAIRS)
 def test_the_emulator_gives_the_recorded_bits(name: str, target: str):
     outcome = outcome_of(name, target)
+    pattern, why = UNRECORDED.get(name, ("", ""))
     if outcome is None:
-        pytest.skip(f"not recorded: python -m record {name} on a machine with a GPU")
+        pytest.skip(why)
+    missing = [key for key in outcome.missing if not re.fullmatch(pattern, key)]
+    assert not missing, f"record them: python -m record {name}, on a machine with a GPU"
     problems = outcome.problems(name, KNOWN)
     shown = "\n".join(problems[:MOST_SHOWN])
     assert not problems, f"{len(problems)} parts differ\n{shown}"

@@ -15,22 +15,9 @@ has none of its own, and still loads its half of B for its neighbour.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from gemm import (
-    BK,
-    BM,
-    BN,
-    CONSUMERS,
-    THREADS,
-    TileRing,
-    check,
-    multiply_and_store,
-    relative_error,
-    to_bf16,
-)
+from gemm import BK, BM, BN, CONSUMERS, THREADS, TileRing, compare, multiply_and_store
 
 from pyptx import Layout, Tile, kernel, ptx, reg
 from pyptx.types import bf16, f32, u32
@@ -119,27 +106,8 @@ def build_clustered_gemm(*, tma: str = "value") -> Kernel:
 
 def main() -> None:
     """Multiply matrices of several shapes with both descriptor forms."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ptx", action="store_true", help="print the PTX first")
-    options = parser.parse_args()
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    where = torch.cuda.get_device_name() if device == "cuda" else "emulator"
-    if options.ptx:
-        print(build_clustered_gemm().ptx(M=256, N=256, K=256))
-    rng = np.random.default_rng()
     shapes = [(256, 128, 64), (256, 128, 512), (100, 72, 40), (300, 129, 200), (1, 1, 8)]
-    if device == "cuda":
-        shapes += [(2048, 2048, 2048), (1000, 3000, 520)]
-    for tma in ("value", "pointer"):
-        gemm = build_clustered_gemm(tma=tma)
-        for m, n, k in shapes:
-            a, b = (to_bf16(rng.standard_normal((rows, k))) for rows in (m, n))
-            ta, tb = (torch.from_numpy(x).to(device, torch.bfloat16) for x in (a, b))
-            c = gemm(ta, tb).cpu().numpy()
-            error = relative_error(c, a.astype(np.float64) @ b.astype(np.float64).T)
-            check(f"clustered_gemm {m}x{n}x{k}, map by {tma}", where, error)
+    compare("clustered_gemm", __doc__, build_clustered_gemm, shapes)
 
 
 if __name__ == "__main__":

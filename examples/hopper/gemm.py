@@ -16,6 +16,7 @@ device memory, or `tma="value"`, the descriptor itself in the parameters.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,9 +195,11 @@ def check(name: str, where: str, error: float) -> None:
         raise SystemExit("the result is wrong")
 
 
-def main() -> None:
-    """Multiply matrices of several shapes with both descriptor forms."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def compare(
+    name: str, about: str, build: Callable[..., Any], shapes: list[tuple[int, int, int]]
+) -> None:
+    """Multiply matrices of these shapes, and large ones on a GPU, with both descriptor forms."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--ptx", action="store_true", help="print the PTX first")
     options = parser.parse_args()
     import torch
@@ -204,19 +207,23 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     where = torch.cuda.get_device_name() if device == "cuda" else "emulator"
     if options.ptx:
-        print(build_gemm().ptx(M=256, N=256, K=256))
+        print(build().ptx(M=256, N=256, K=256))
     rng = np.random.default_rng()
-    shapes = [(128, 128, 64), (256, 128, 512), (100, 72, 40), (130, 129, 200), (1, 1, 8)]
-    if device == "cuda":
-        shapes += [(2048, 2048, 2048), (1000, 3000, 520)]
+    large = [(2048, 2048, 2048), (1000, 3000, 520)] if device == "cuda" else []
     for tma in ("value", "pointer"):
-        gemm = build_gemm(tma=tma)
-        for m, n, k in shapes:
+        gemm = build(tma=tma)
+        for m, n, k in shapes + large:
             a, b = (to_bf16(rng.standard_normal((rows, k))) for rows in (m, n))
             ta, tb = (torch.from_numpy(x).to(device, torch.bfloat16) for x in (a, b))
             c = gemm(ta, tb).cpu().numpy()
             error = relative_error(c, a.astype(np.float64) @ b.astype(np.float64).T)
-            check(f"gemm {m}x{n}x{k}, map by {tma}", where, error)
+            check(f"{name} {m}x{n}x{k}, map by {tma}", where, error)
+
+
+def main() -> None:
+    """Multiply matrices of several shapes with both descriptor forms."""
+    shapes = [(128, 128, 64), (256, 128, 512), (100, 72, 40), (130, 129, 200), (1, 1, 8)]
+    compare("gemm", __doc__, build_gemm, shapes)
 
 
 if __name__ == "__main__":
