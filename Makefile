@@ -4,12 +4,13 @@
 # make lint   format, layering, static analysis
 # make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
 # make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
+# make cache-torture  the disk cache under processes that damage it and are killed
 # make docs   the guide, the API and the instruction reference as HTML in build/docs
 # make bench  ratios against named peers, the emulator against its goals
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference coverage stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input
+.PHONY: all demo test lint bench certify corpus judges reference coverage stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture
 
 PYTHON ?= python3
 VENV := .venv
@@ -85,6 +86,11 @@ bad-input: judges
 	PYPTX_BAD_INPUT_BYTES=$(BAD_INPUT_BYTES) $(JUDGES)/tests/unit/text_test --gtest_brief=1 \
 	  --gtest_filter='*BadInput.IsRefused*'
 
+# tests/test_cubin_cache.py for longer: on a disk with space, on a full one and on a read-only one.
+CACHE_SECONDS ?= 120
+cache-torture: build
+	PYPTX_CACHE_TORTURE_SECONDS=$(CACHE_SECONDS) $(BIN)/python -m pytest tests/test_cubin_cache.py
+
 # What editors and type checkers read: ptx.inst from the table, the rest from the built extension.
 stubs: build
 	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --stubs python/pyptx/_inst
@@ -141,6 +147,7 @@ format: $(READY)
 
 bench: build
 	$(BIN)/python bench/launch.py
+	$(BIN)/python bench/first_call.py
 	$(BIN)/python bench/verify.py
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/emulator.py

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyptx import Tile, kernel, ptx, reg
+from pyptx import Tile, kernel, ptx, reg, smem
 from pyptx.types import f32, u32
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "hopper"))
 
 from rms_norm import build_rms_norm as build_rms_norm
+from rms_norm import build_rms_norm_backward as build_rms_norm_backward
 
 
 def build_vector_add(**options: Any) -> Any:
@@ -43,6 +44,31 @@ def build_vector_add(**options: Any) -> Any:
     return vector_add
 
 
+def build_row_scale(factor: float = 1.0, columns: int = 32, **options: Any) -> Any:
+    """Y = factor * X * W, W along the rows of X: any number of rows, one CTA each."""
+
+    @kernel(
+        in_specs=(Tile("B", columns, f32), Tile(columns, f32)),
+        out_specs=(Tile("B", columns, f32),),
+        grid=lambda B: (B,),
+        block=(columns, 1, 1),
+        **options,
+    )
+    def row_scale(X, W, Y):
+        px, pw, py = ptx.global_ptrs(X, W, Y)
+        column = reg.from_(ptx.special.tid.x(), u32)
+        offset = (reg.from_(ptx.special.ctaid.x(), u32) * columns + column) * 4
+        value, weight = reg.scalar(f32), reg.scalar(f32)
+        ptx.inst.ld.global_.f32(value, ptx.addr(px + offset))
+        ptx.inst.ld.global_.f32(weight, ptx.addr(pw + column * 4))
+        ptx.inst.mul.f32(value, value, weight)
+        ptx.inst.mul.f32(value, value, reg.scalar(f32, init=factor))
+        ptx.inst.st.global_.f32(ptx.addr(py + offset), value)
+        ptx.ret()
+
+    return row_scale
+
+
 def scaled_copy(x: Any, y: Any, factor: float) -> None:
     """Trace y = factor * x, one element a thread."""
     px, py = ptx.global_ptrs(x, y)
@@ -63,6 +89,12 @@ def build_scale(factor: float, **options: Any) -> Any:
         scaled_copy(X, Y, factor)
 
     return scale
+
+
+@kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), block=(32, 1, 1))
+def doubled(X, Y):
+    """Y = 2 * X; a kernel of a module, that other processes find by its name."""
+    scaled_copy(X, Y, 2.0)
 
 
 def build_my_forward(M: int, N: int) -> Any:
@@ -117,3 +149,51 @@ def build_my_backward(M: int, N: int) -> Any:
         ptx.ret()
 
     return scale_rows_backward
+
+
+def build_tma_axpy(factor: float = 2.0, tma: str = "pointer") -> Any:
+    """Z = factor * X + Y with every tensor behind a TMA descriptor, 8 x 32 elements a CTA.
+
+    M is free; rows of N elements must be a multiple of 16 bytes. Copies cut what is outside.
+    """
+    rows, columns = 8, 32
+    tile = Tile("M", "N", f32, tma_box=(rows, columns))
+
+    @kernel(
+        in_specs=(tile, tile),
+        out_specs=(tile,),
+        grid=lambda M, N: (-(-N // columns), -(-M // rows)),
+        block=(columns, 1, 1),
+        tma=tma,
+    )
+    def tma_axpy(X, Y, Z):
+        bulk = ptx.cp.async_.bulk
+        x = smem.alloc(f32, (rows, columns))
+        y = smem.alloc(f32, (rows, columns))
+        bar = smem.mbarrier(1)
+        thread = reg.from_(ptx.special.tid.x(), u32)
+        column = reg.from_(ptx.special.ctaid.x(), u32) * columns
+        row = reg.from_(ptx.special.ctaid.y(), u32) * rows
+        map_x, map_y, map_z = X.tma_desc(), Y.tma_desc(), Z.tma_desc()
+        with ptx.if_(thread == 0):
+            ptx.mbarrier.init(bar[0], 1)
+            ptx.fence.mbarrier_init()
+            ptx.mbarrier.arrive_expect_tx(bar[0], 2 * rows * columns * 4)
+            bulk.tensor_2d(dst=x, src=map_x, coord=(column, row), mbar=bar[0])
+            bulk.tensor_2d(dst=y, src=map_y, coord=(column, row), mbar=bar[0])
+        ptx.bar.sync(0)
+        ptx.mbarrier.wait(bar[0], 0)
+        by = reg.scalar(f32, init=factor)
+        for r in range(rows):
+            value = x[r, thread]
+            ptx.inst.fma.rn.f32(value, value, by, y[r, thread])
+            x[r, thread] = value
+        ptx.fence.proxy_async()
+        ptx.bar.sync(0)
+        with ptx.if_(thread == 0):
+            bulk.tensor.store_2d(dst=map_z, src=x, coord=(column, row))
+            bulk.commit_group()
+            bulk.wait_group(0)
+        ptx.ret()
+
+    return tma_axpy

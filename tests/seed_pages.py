@@ -70,6 +70,8 @@ def code_blocks(page: Path) -> list[str]:
             inside = True
         elif inside and line[:1].isupper() and not line.startswith("WARP_SIZE"):
             inside = False  # prose: code lines here never start with a capital
+        elif inside and line in ("and then later:", "or:"):
+            inside = False
         if inside:
             blocks[-1].append(line)
     return ["\n".join(block).rstrip() + "\n" for block in blocks]

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +41,58 @@ def test_the_authors_line_is_named() -> None:
     assert "note: PTX line" in text
     place: Any = caught.value.diagnostics[0]
     assert place.line == line_of("garbage")
+
+
+# How each compiler is made the first that is found.
+COMPILERS = {
+    "nvJitLink": {},
+    "ptxas": {"PYPTX_NVJITLINK": "/no/such/library"},
+    "the driver's JIT": {
+        "PYPTX_NVJITLINK": "/no/such/library",
+        "PYPTX_PTXAS": "/no/such/program",
+    },
+}
+REFUSED = """
+from pyptx import AssembleError, _core, _toolchain, kernel, ptx
+
+@kernel(arch="sm_90a", version=(8, 0), grid=(1, 1, 1))
+def broken():
+    ptx.comment("two lines\\nof comment")
+    ptx.raw("unheard_of %r1;")  # this line
+    ptx.ret()
+
+_toolchain.announce_folders()
+try:
+    print(_core.find_compiler()[0])
+except AssembleError as error:
+    raise SystemExit("none: " + " ".join(error.diagnostics[0].notes))
+try:
+    broken.cubin()
+except AssembleError as error:
+    found = error.diagnostics[0]
+    print(found.file, found.line, found.code)
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_compiler_names_the_authors_line(compiler: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(REFUSED)
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, **COMPILERS[compiler]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.stderr.startswith("none: ") or not done.stdout.startswith(compiler):
+        pytest.skip(f"{compiler} is not what assembles here: {done.stderr}{done.stdout[:60]}")
+    assert done.returncode == 0, done.stderr
+    line = 1 + next(i for i, text in enumerate(REFUSED.splitlines()) if "this line" in text)
+    assert done.stdout.splitlines()[1] == f"{program} {line} PTX0602"
+    assert 'ptx.raw("unheard_of %r1;")' in done.stdout
+    assert "note: PTX line" in done.stdout
 
 
 @needs_assembler

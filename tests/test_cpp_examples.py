@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in C++ print what their Python versions print, byte for byte."""
+"""The examples in C++ print what their Python versions print, byte for byte, and launch."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import subprocess
 from pathlib import Path
@@ -62,3 +63,50 @@ def test_what_cannot_be_traced_is_an_error_on_its_line():
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[PTX" in done.stderr
     assert "gemm.cpp:" in done.stderr
+
+
+def launched(*words):
+    program = FOLDER / "launch"
+    if not program.exists():
+        pytest.skip("needs build/release with the C++ examples (make build)")
+    return subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("tma", ["value", "pointer"])
+def test_launch_without_python(tma, tmp_path):
+    """The kernel written in C++ and one saved by Python, each compared with float64."""
+    path = tmp_path / "gemm.pyptx"
+    example("gemm").build_gemm(tma=tma).save(path, M=200, N=72, K=136)
+    done = launched(path)
+    assert done.returncode == 0, done.stderr
+    for kernel_name in ("rms_norm", "gemm"):
+        assert f"{kernel_name} on " in done.stdout
+    assert done.stdout.count("largest error") == 2
+    assert "WRONG" not in done.stdout
+
+
+def test_launch_says_what_is_wrong(tmp_path):
+    """A damaged file, no GEMM at all, and one that multiplies wrongly."""
+    path = tmp_path / "gemm.pyptx"
+    example("gemm").build_gemm().save(path, M=64, N=64, K=128)
+    good = path.read_bytes()
+    path.write_bytes(good[:-1])
+    done = launched(path)
+    assert done.returncode == 1
+    assert "error[PTX0806]" in done.stderr
+    assert str(path) in done.stderr
+
+    example("rms_norm").build_rms_norm(4, 64).save(path)
+    done = launched(path)
+    assert done.returncode == 1
+    assert "does not multiply" in done.stderr
+
+    head, _, body = good.partition(b"\n")
+    assert b"setp.ne" in body
+    body = body.replace(b"setp.ne", b"setp.eq", 1)  # each product but the first overwrites
+    words = head.split(b" ")
+    words[3] = hashlib.sha256(body).hexdigest().encode()
+    path.write_bytes(b" ".join(words) + b"\n" + body)
+    done = launched(path)
+    assert done.returncode == 1
+    assert "WRONG" in done.stdout

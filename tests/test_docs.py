@@ -5,11 +5,13 @@ A page's ```python blocks are one program, saved under the page's name, so that 
 are those of a reader's file. A ```text block is what the ```python block before it prints. In a
 ```console block each `$ pyptx` line is run. `...` in an expected text stands for anything. A block
 that begins with `# needs a GPU` runs only where there is one, and what is about machine code only
-where NVIDIA's tools are those of requirements-dev.txt.
+where NVIDIA's tools are those of requirements-dev.txt. A page that asks for virtual devices runs in
+a process of its own, since JAX makes its devices once.
 """
 
 import contextlib
 import io
+import json
 import os
 import re
 import subprocess
@@ -25,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NEEDS_GPU = "# needs a GPU\n"
+VIRTUAL_DEVICES = "xla_force_host_platform_device_count"
+COMMANDS = [page for page in GUIDE if "```console\n" in page.read_text(encoding="utf-8")]
 MACHINE_CODE = re.compile(r"\b(report\b(?!=)|sass|cubin)")
 
 
@@ -106,11 +110,36 @@ def quiet(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
+def run_page_apart(page: Path, folder: Path) -> list[str]:
+    """Run a page in a process of its own, on the CPU platform."""
+    code = (
+        "import json, pathlib, sys, test_docs\n"
+        "page, folder = map(pathlib.Path, sys.argv[1:])\n"
+        "text = page.read_text(encoding='utf-8')\n"
+        "print(json.dumps(test_docs.run_page(page.stem, text, folder, on_gpu=False)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(page), str(folder)],
+        capture_output=True,
+        text=True,
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)]),
+            "JAX_PLATFORMS": "cpu",
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
 def test_snippets_print_what_the_page_says(page, tmp_path, quiet):
     pytest.importorskip("jax")
     has_gpu()
     text = page.read_text(encoding="utf-8")
+    if VIRTUAL_DEVICES in text:
+        assert "".join(run_page_apart(page, tmp_path)) == ""
+        return
     assert "".join(run_page(page.stem, text, tmp_path, on_gpu=False)) == ""
 
 
@@ -119,10 +148,27 @@ def test_snippets_for_a_gpu(page, tmp_path, quiet):
     if not has_gpu():
         pytest.skip("the page's marked snippets need a GPU")
     text = page.read_text(encoding="utf-8")
+    if VIRTUAL_DEVICES in text:
+        pytest.skip("the page makes its own devices")
     assert "".join(run_page(page.stem, text, tmp_path, on_gpu=True)) == ""
 
 
-@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
+def test_snippets_in_cpp_are_parts_of_the_examples():
+    """Those are built and run by test_cpp_examples.py."""
+    sources = [path.read_text() for path in (ROOT / "examples" / "cpp").glob("*.[ch]*")]
+    found = [
+        (page, block)
+        for page in GUIDE
+        for block in blocks_of(page.read_text(encoding="utf-8"))
+        if block.language == "cpp"
+    ]
+    assert found
+    for page, block in found:
+        where = f"{page.name}:{block.line}"
+        assert any(block.text in source for source in sources), f"{where} is in no example"
+
+
+@pytest.mark.parametrize("page", COMMANDS, ids=lambda page: page.stem)
 def test_commands_print_what_the_page_says(page):
     found = [b for b in blocks_of(page.read_text(encoding="utf-8")) if b.language == "console"]
     assert found

@@ -66,3 +66,9 @@ def test_a_kernel_in_cpp_is_written_with_the_package_alone(consumer: Path) -> No
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(".version")
     assert "rsqrt.approx.f32" in result.stdout
+
+
+def test_a_kernel_is_launched_with_the_package_alone(consumer: Path) -> None:
+    result = run(consumer.with_name("launch"))
+    assert result.returncode == 0, result.stderr
+    assert "rms_norm on " in result.stdout

@@ -65,7 +65,7 @@ def test_ctrl_c_ends_an_emulation(threads: int) -> None:
 
 def test_ctrl_c_ends_a_call_of_a_kernel() -> None:
     torch = pytest.importorskip("torch")
-    entry = _core.Entry(lambda args, kwargs: "slow", "empty")
+    entry = _core.Entry(lambda args, kwargs: "slow")
     entry.add([("f32", (4,))], [], "cpu", endless_image(2))
     x = torch.zeros(4)
     assert_interrupted(lambda: entry(x))

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import sample_kernels
+import seed_pages
+from example_modules import example
 from pyptx import Layout, Tile, _core, differentiable_kernel, jax_support, kernel, ptx
 from pyptx._errors import LaunchError
 from pyptx.types import bf16, f32, s64
@@ -60,6 +62,22 @@ def test_the_program_carries_the_kernel_itself() -> None:
     assert "pyptx_launch" in text
     assert ".visible .entry vector_add" in text
     assert not re.search(r"cubin_handle", text)
+
+
+@pytest.mark.parametrize("batch", [None, "B"])
+def test_a_compiled_program_runs_no_python_of_ours(batch: str | None) -> None:
+    k = sample_kernels.build_row_scale(2.0, batch=batch)
+    jitted = jax.jit(lambda x, w: k(x, w) + 1)
+    x, w = randn(4, 32), randn(32)
+    jitted(x, w).block_until_ready()
+    called: list[str] = []
+    sys.setprofile(lambda frame, *_: called.append(frame.f_code.co_filename))
+    try:
+        result = jitted(x, w).block_until_ready()
+    finally:
+        sys.setprofile(None)
+    assert [name for name in called if "pyptx" in name] == []
+    np.testing.assert_array_equal(result, np.asarray(x) * np.asarray(w) * 2 + 1)
 
 
 def test_grad() -> None:
@@ -126,8 +144,31 @@ def test_bad_calls_raise_while_tracing() -> None:
         jax.jit(k)(randn(8), randn(9))
     with pytest.raises(LaunchError, match="dtype"):
         jax.jit(k)(randn(8), randn(8).astype("int32"))
-    with pytest.raises(TypeError, match="immutable"):
-        k(randn(8), randn(8), out=randn(8))
+
+
+# --- the kernel page ----------------------------------------------------------------------------
+
+JIT_BLOCK = """@jax.jit
+def fwd(x, w):
+    return gemm(x, w)
+"""
+
+
+def test_the_page_has_the_jit_block() -> None:
+    page = seed_pages.PAGES / "kernel.txt"
+    if not page.is_file():
+        pytest.skip("the reference pages are not here")
+    assert JIT_BLOCK in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("tma", ["pointer", "value"])
+def test_jit_block(tma: str) -> None:
+    names = {"jax": jax, "gemm": example("hopper/gemm").build_gemm(tma=tma)}
+    exec(JIT_BLOCK, names)
+    x, w = randn(130, 64).astype("bfloat16"), randn(40, 64).astype("bfloat16")
+    expected = np.asarray(x, np.float64) @ np.asarray(w, np.float64).T
+    for _ in range(2):
+        np.testing.assert_allclose(names["fwd"](x, w), expected, rtol=1e-5, atol=1e-4)
 
 
 # --- the handle-based functions -----------------------------------------------------------------
@@ -167,6 +208,33 @@ def test_call_by_handle() -> None:
         lambda a, b: jax_support.call_kernel_via_ffi(a, b, cubin_handle=handle, **launch)
     )(a, b)
     np.testing.assert_array_equal(out, np.asarray(a) + np.asarray(b))
+
+
+def test_a_function_without_its_text_runs_where_it_was_loaded() -> None:
+    n, grid, block = 300, (3, 1, 1), (128, 1, 1)
+    on_gpu = _core.driver_status()[0] and jax.default_backend() == "gpu"
+    loaded = (1, None)
+    if on_gpu:
+        text = sample_kernels.build_vector_add().ptx(N=n)
+        loaded = jax_support.compile_ptx_to_cubin(text, "sm_90a")
+    handle = 70_000 + n  # the caller's own number
+    jax_support.register_launch_config(handle, loaded[0], grid, block)
+    a, b = randn(n), randn(n)
+    launch = {"out_specs": [Tile("N", f32)], "out_shape_env": {"N": n}}
+
+    def run() -> Any:
+        call = jax.jit(
+            lambda a, b: jax_support.call_kernel_via_ffi(
+                a, b, cubin_handle=handle, grid=grid, block=block, **launch
+            )
+        )
+        return jax.block_until_ready(call(a, b))
+
+    if on_gpu:
+        np.testing.assert_array_equal(run(), np.asarray(a) + np.asarray(b))
+    else:
+        with pytest.raises(Exception, match=f"{handle}.*run on the CPU"):
+            run()
 
 
 def test_mock_callback_replaces_the_call() -> None:

@@ -28,7 +28,7 @@ def test_the_kernel_prints_the_ptx_beside_it(tmp_path, monkeypatch):
 
 def test_the_cpp_is_from_the_example():
     (shown,) = [text for language, text in BLOCKS if language == "cpp"]
-    example = Path(__file__).resolve().parent.parent / "examples/cpp/rms_norm.cpp"
+    example = Path(__file__).resolve().parent.parent / "examples/cpp/rms_norm.h"
     assert shown in example.read_text(encoding="utf-8")
 
 

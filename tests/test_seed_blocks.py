@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of the torch page, executed as it is written.
+"""The code of the reference pages, executed as it is written.
 
-On a machine with a GPU unchanged; elsewhere with "cuda" replaced by "cpu", on the emulator. The
-blocks below are the page's; a twin takes them from the page itself where it is at hand.
+On a machine with a GPU unchanged; elsewhere with "cuda" replaced by "cpu", on the emulator, and
+without the capture of a CUDA graph. The blocks below are the pages'; a twin of each test takes them
+from the page itself where it is at hand.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sample_kernels
 import seed_pages
+from example_modules import example
+from pyptx import Layout, Tile, kernel
+from pyptx.types import bf16, f32
+from test_seed_kernels import build_seed_gemm
 
 torch = pytest.importorskip("torch")
 
@@ -72,6 +79,45 @@ out.sum().backward()
 ]
 
 
+# The page of pyptx.torch_support; its indentation was lost on the way.
+SUPPORT_TWIN = [
+    TWIN[-1].replace("from pyptx import", "from pyptx.torch_support import")
+    + "print(x.grad, w.grad)\n"
+]
+
+# The page of pyptx.kernel after the declaration: the line that prints, and the two ways to launch.
+KERNEL_TWIN = [
+    "print(gemm.ptx(M=4096, N=4096, K=4096))\n",
+    """
+@jax.jit
+def fwd(x, w):
+    return gemm(x, w)
+""",
+    """
+@torch.compile
+def fwd(x, w):
+    return gemm(x, w)
+""",
+    """
+@kernel
+def simple(): ...
+
+@kernel(arch="sm_100a")
+def blackwell(): ...
+
+@kernel(
+    in_specs=(Tile("M", "K", bf16), Tile("K", "N", bf16)),
+    out_specs=(Tile("M", "N", f32),),
+    grid=lambda M, N, K: (M // 128, N // 256),
+    block=(128, 1, 1),
+    cluster=(2, 1, 1),
+    arch="sm_90a",
+)
+def gemm(A, B, C, *, BM=128): ...
+""",
+]
+
+
 def rms_norm(x: Any, w: Any, eps: float = 1e-6) -> Any:
     x, w = x.double(), w.double()
     return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * w
@@ -92,12 +138,15 @@ def check(code: str, names: dict[str, Any]) -> None:
 
 
 def execute(code: str, names: dict[str, Any], file_name: str) -> None:
-    if "CUDAGraph" in code and not ON_GPU:
-        pytest.skip("CUDA graphs need a GPU")
     source = code.replace('"cuda"', f'"{DEVICE}"')
+    is_captured = "CUDAGraph" in code and ON_GPU
+    if "CUDAGraph" in code and not ON_GPU:
+        source = source[: source.index("g = torch.cuda.CUDAGraph()")].replace(
+            "\nk(x, w)", "\nout = k(x, w)"
+        )
     exec(compile(source, file_name, "exec"), names)
     check(code, names)
-    if "CUDAGraph" in code:
+    if is_captured:
         names["x"].copy_(torch.randn_like(names["x"]))
         names["out"].zero_()
         names["g"].replay()
@@ -120,10 +169,50 @@ def test_block(index: int) -> None:
     execute(TWIN[index], namespace(), f"<block {index}>")
 
 
+def test_block_of_torch_support() -> None:
+    execute(SUPPORT_TWIN[0], namespace(), "<block>")
+
+
+def run_kernel_page(blocks: list[str], capsys: Any) -> None:
+    """The blocks after the declaration, which has no body: here it has one."""
+    names: dict[str, Any] = {
+        "torch": torch,
+        "Tile": Tile,
+        "kernel": kernel,
+        "bf16": bf16,
+        "f32": f32,
+    }
+    names["gemm"] = build_seed_gemm("sm_90a")
+    x = torch.randn(256, 64, device=DEVICE).bfloat16()
+    w = torch.randn(256, 64, device=DEVICE).bfloat16().T
+    expected = x.double() @ w.double()
+
+    printing, in_jax, in_torch, declarations = blocks
+    exec(printing, names)
+    assert ".entry gemm" in capsys.readouterr().out
+    exec(in_torch, names)
+    error = (names["fwd"](x, w) - expected).abs().max() / expected.abs().max()
+    assert float(error) < 1e-5
+    exec(declarations, names)
+    assert ".entry simple" in names["simple"].ptx()
+    assert ".target sm_100a" in names["blackwell"].ptx()
+    assert ".entry gemm" in names["gemm"].ptx(M=4096, N=4096, K=4096)
+
+    names["jax"] = pytest.importorskip("jax")
+    names["gemm"] = build_seed_gemm("sm_90a")
+    exec(in_jax, names)
+    x, w = (t.float().cpu().numpy() for t in (x, w))
+    found = names["fwd"](*(names["jax"].numpy.asarray(t, "bfloat16") for t in (x, w)))
+    error = abs(found - expected.cpu().numpy()).max() / float(expected.abs().max())
+    assert float(error) < 1e-5
+
+
+def test_blocks_of_the_kernel_page(capsys: Any) -> None:
+    run_kernel_page(KERNEL_TWIN, capsys)
+
+
 def test_the_decorator_of_the_kernel_page() -> None:
     """The GEMM declaration, whose body is empty, gives an entry with three pointers."""
-    from pyptx import Layout, Tile, kernel
-    from pyptx.types import bf16, f32
 
     @kernel(
         in_specs=(Tile("M", "K", bf16, Layout.ROW), Tile("K", "N", bf16, Layout.COL)),
@@ -179,10 +268,42 @@ def test_page_block(index: int, tmp_path: Any) -> None:
 
 
 @pages
-def test_page_example_of_the_kernel_page() -> None:
-    """The import lines, the decorator and the printing line of the kernel page."""
-    blocks = seed_pages.code_blocks(seed_pages.PAGES / "kernel.txt")
-    code = next(block for block in blocks if "def gemm(A, B, C, *, BM=128, BN=256" in block)
+def test_page_block_of_torch_support(tmp_path: Any) -> None:
+    (code,) = seed_pages.code_blocks(seed_pages.PAGES / "torch_support.txt")
+    execute(code, namespace(), "<page>")
+
+
+@pages
+def test_page_blocks_of_the_kernel_page(capsys: Any) -> None:
+    """The declaration with its empty body, and every block after it."""
+    declaration, *blocks = seed_pages.code_blocks(seed_pages.PAGES / "kernel.txt")
     names: dict[str, Any] = {}
-    exec(code, names)
-    assert ".entry gemm" in names["gemm"].ptx(M=4096, N=4096, K=4096)
+    exec(declaration, names)
+    exec(blocks[0], names)
+    assert ".entry gemm" in capsys.readouterr().out
+    assert [b.split() for b in blocks] == [b.split() for b in KERNEL_TWIN]
+    run_kernel_page(blocks, capsys)
+
+
+# --- the first targets that the torch page names ------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGETS = {
+    "examples/hopper/rms_norm.py": ("build_rms_norm", "torch", "jax"),
+    "examples/hopper/grouped_gemm.py": ("build_grouped_gemm", "multiply_and_store"),
+    "tests/test_torch_dispatch.py": ("def test_eager_and_repeated", "torch.compile"),
+}
+
+
+def test_first_targets_are_what_the_page_says() -> None:
+    for path, words in TARGETS.items():
+        text = (ROOT / path).read_text()
+        assert all(word in text.lower() for word in map(str.lower, words)), path
+    assert "wgmma" in example("hopper/grouped_gemm").build_grouped_gemm(2).ptx(T=64, N=64, K=64)
+
+
+@pages
+def test_first_targets_are_those_of_the_page() -> None:
+    page = (seed_pages.PAGES / "torch_runtime.txt").read_text()
+    section = page.partition("Good First Targets")[2].partition("Autograd")[0]
+    assert re.findall(r"[\w/]+\.py", section) == list(TARGETS)

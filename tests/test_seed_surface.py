@@ -20,7 +20,7 @@ import seed_pages
 
 TABLE = json.loads((Path(__file__).parent / "data" / "seed_surface.json").read_text("utf-8"))
 # Parameters of ours that follow the documented ones.
-ADDED = {"kernel": {"tma"}, "Kernel": {"tma"}}
+ADDED = {"kernel": {"batch", "tma"}, "Kernel": {"batch", "tma"}}
 
 
 def resolve(module: str, name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sample_kernels
-from pyptx import Tile, differentiable_kernel, torch_support
+from pyptx import Layout, Tile, differentiable_kernel, kernel, torch_support
 from pyptx._errors import LaunchError
 from pyptx.jax_support import get_cubin_registry, register_launch_config
 from pyptx.types import f32
@@ -66,6 +66,19 @@ def test_out(device: str) -> None:
         assert k(a, b, out=form) is out
         torch.testing.assert_close(out, a + b, rtol=0, atol=0)
     assert k(a, b, out=a) is a  # in place
+
+
+@devices
+def test_nothing_is_launched_for_no_elements(device: str) -> None:
+    k = sample_kernels.build_vector_add()
+    empty = torch.ones(0, device=device)
+    for _ in range(2):
+        found = k(empty, empty)
+        assert (found.shape, found.device) == (empty.shape, empty.device)
+    assert k(empty, empty, out=found) is found
+    assert torch.compile(k, fullgraph=True, backend="eager")(empty, empty).shape == (0,)
+    assert torch.equal(k(torch.ones(3, device=device), torch.ones(3, device=device)).cpu(),
+                       torch.full((3,), 2.0))  # fmt: skip
 
 
 @devices
@@ -185,6 +198,31 @@ def test_a_kernel_without_backward_says_so() -> None:
     torch.testing.assert_close(out.detach(), 2 * x.detach())
     with pytest.raises(LaunchError, match="differentiable_kernel"):
         out.sum().backward()
+
+
+@devices
+@pytest.mark.parametrize("shape", [(4, 8), (2, 4, 4)])
+def test_outputs_have_the_order_of_their_tile(device: str, shape: tuple[int, ...]) -> None:
+    tile = Tile(*shape, f32, Layout.COL)
+
+    @kernel(in_specs=(tile,), out_specs=(tile,), block=(32, 1, 1))
+    def copied(X, Y):
+        sample_kernels.scaled_copy(X, Y, 1.0)
+
+    axes = tuple(reversed(range(len(shape))))
+    x = torch.randn(shape[::-1], device=device).permute(axes)
+    compiled = torch.compile(lambda x: copied(x), fullgraph=True, backend="eager")
+    op = differentiable_kernel(copied, copied, save_for_backward=[])
+    for call in (copied, copied, compiled, op):
+        found = call(x)
+        assert torch.equal(found, x)
+        assert found.stride() == x.stride()
+    if device == "cpu":
+        assert (copied(x.numpy()) == x.numpy()).all()
+    leaf = x.clone().requires_grad_()
+    g = torch.randn(shape, device=device)  # in the other order
+    op(leaf).backward(g)
+    assert torch.equal(leaf.grad, g)
 
 
 # --- the handle-based functions -----------------------------------------------------------------

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds the extension with the Python on PATH and runs on the GPU what CI cannot: the examples, the
-# Python tests with their CUDA parts, and the launch benchmark. For machines where nothing can be
-# installed: needs cmake, ninja, a C++20 compiler, nanobind, torch and jax in that Python.
+# Python tests with their CUDA parts, and the benchmarks of launches and first calls. For machines
+# where nothing can be installed: needs cmake, ninja, a C++20 compiler, nanobind, torch and jax in
+# that Python.
 set -u
 cd "$(dirname "$0")/.."
 export PYTHONPATH=python PYTHONUNBUFFERED=1
@@ -16,11 +17,13 @@ cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=O
 }
 status=0
 for example in vector_add hopper/rms_norm hopper/layer_norm hopper/softmax hopper/swiglu hopper/gemm \
-  hopper/clustered_gemm hopper/grouped_gemm ampere/gemm; do
+  hopper/clustered_gemm hopper/grouped_gemm ampere/gemm hopper/train_sharded; do
   echo "== examples/$example.py"
   python3 "examples/$example.py" 2>&1 | tail -20 || status=1
 done
 python3 -m pytest tests -p no:cacheprovider -rs --ignore=tests/diff >"$log/pytest.log" 2>&1 || status=1
 grep -E "^(FAILED|ERROR|SKIPPED)|passed|failed" "$log/pytest.log" | cut -c1-200
+python3 -m pyptx doctor || status=1
+python3 bench/first_call.py --rounds 5 || status=1
 python3 bench/launch.py 2>&1 | tail -20 || status=1
 exit $status

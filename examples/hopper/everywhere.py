@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,6 +65,47 @@ def run_and_check(
         print(f"{name} {expected.shape} ({where}): largest error against float64 {error:.2e}")
         if not error < tolerance:
             raise SystemExit("the result is wrong")
+
+
+def torch_gradients(op: Callable[..., Any], inputs: Arrays, g: np.ndarray) -> tuple[str, Arrays]:
+    """From torch.autograd."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    leaves = [torch.from_numpy(x).to(device).requires_grad_() for x in inputs]
+    op(*leaves).backward(torch.from_numpy(g).to(device))
+    return "torch.autograd", [leaf.grad.cpu().numpy() for leaf in leaves]
+
+
+def jax_gradients(op: Callable[..., Any], inputs: Arrays, g: np.ndarray) -> tuple[str, Arrays]:
+    """From jax.vjp."""
+    import jax
+
+    _, pull = jax.vjp(op, *map(jax.numpy.asarray, inputs))
+    return "jax.vjp", [np.asarray(grad) for grad in pull(jax.numpy.asarray(g))]
+
+
+def check_gradients(
+    name: str,
+    op: Callable[..., Any],
+    inputs: Arrays,
+    reference: Callable[..., Arrays],
+    *,
+    tolerance: float = 1e-5,
+) -> None:
+    """Pull a random gradient back through `op`; print the errors, leave where one is too large."""
+    g = np.random.default_rng().standard_normal(inputs[0].shape).astype(np.float32)
+    expected = reference(*(x.astype(np.float64) for x in (*inputs, g)))
+    for run in (torch_gradients, jax_gradients):
+        try:
+            where, found = run(op, inputs, g)
+        except ModuleNotFoundError:
+            continue  # said where the forward kernel was run
+        for index, (got, right) in enumerate(zip(found, expected, strict=True)):
+            error = float(np.abs(got - right).max() / max(np.abs(right).max(), 1e-30))
+            print(f"{name} gradient {index} ({where}): largest error against float64 {error:.2e}")
+            if not error < tolerance:
+                raise SystemExit("a gradient is wrong")
 
 
 def show_profile(k: Kernel, inputs: Arrays) -> None:

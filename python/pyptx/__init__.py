@@ -8,6 +8,7 @@ traced text runs from PyTorch, from `jax.jit`, and on the CPU emulator where the
 from __future__ import annotations
 
 from pyptx import ptx, reg, smem
+from pyptx._bound import BoundKernel, load
 from pyptx._core import Diagnostic, Module
 from pyptx._errors import (
     AssembleError,
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssembleError",
+    "BoundKernel",
     "Diagnostic",
     "EmulatorError",
     "Error",
@@ -45,6 +47,7 @@ __all__ = [
     "differentiable_kernel",
     "intrinsic",
     "kernel",
+    "load",
     "parse",
     "ptx",
     "reg",

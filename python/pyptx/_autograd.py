@@ -6,11 +6,14 @@ Only the joint: the mathematics of the gradient is the backward kernel's.
 
 from __future__ import annotations
 
+import itertools
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from pyptx._errors import LaunchError
+from pyptx.specs import Layout
 
 
 class DifferentiableKernel:
@@ -34,20 +37,18 @@ class DifferentiableKernel:
             raise ValueError(f"save_for_backward has {bad[0]}, but there are {count} inputs")
         if not 0 <= self.grad_count <= count:
             raise ValueError(f"num_grad_inputs is {self.grad_count}, but there are {count} inputs")
-        # Made early: Dynamo can call an autograd.Function, but not define one.
         self._torch_functions: Any = None
         self._jax_function: Any = None
-        if "torch" in sys.modules:
-            self._torch_functions = _torch_functions(self)
+        self._number = next(_numbers)
+        _pairs[self._number] = self
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the forward kernel; gradients flow back through the backward kernel."""
         torch = sys.modules.get("torch")
         if torch is not None and any(isinstance(item, torch.Tensor) for item in inputs):
-            if self._torch_functions is None:
-                self._torch_functions = _torch_functions(self)
+            _make_functions(self._number)
             plain, transformed = self._torch_functions
-            if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
+            if torch.compiler.is_compiling() or not _is_transformed(torch):
                 return plain.apply(*inputs)
             return transformed.apply(*inputs)
         jax = sys.modules.get("jax")
@@ -60,7 +61,7 @@ class DifferentiableKernel:
     def gradients(self, saved: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         """Return the gradients of the first `grad_count` inputs."""
         found = self.backward(*saved, *grads)
-        if not isinstance(found, tuple):
+        if not isinstance(found, (tuple, list)):
             found = (found,)
         if len(found) < self.grad_count:
             raise LaunchError(
@@ -69,6 +70,52 @@ class DifferentiableKernel:
             )
         return list(found[: self.grad_count])
 
+    def dense(self, grads: Sequence[Any]) -> list[Any]:
+        """Give torch's gradients of the outputs the strides that the backward kernel takes.
+
+        They come as they are: that of `sum()`, for one, is a single number, expanded.
+        """
+        specs = getattr(self.backward, "in_specs", ())[len(self.saved) :]
+        return [
+            dense(grad, spec is not None and spec.layout is Layout.COL)
+            for grad, spec in itertools.zip_longest(grads, specs[: len(grads)])
+        ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what it was made of, if that can be: kernels are by name, as functions."""
+        return type(self), (self.forward, self.backward, self.saved, self.grad_count)
+
+
+def _is_transformed(torch: Any) -> bool:
+    return bool(
+        torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
+    )
+
+
+def dense(tensor: Any, is_column: bool) -> Any:
+    """Return the torch tensor, or a copy, without gaps and in that order."""
+    if not is_column:
+        return tensor.contiguous()
+    axes = tuple(reversed(range(tensor.dim())))
+    return tensor.permute(axes).contiguous().permute(axes)
+
+
+_numbers = itertools.count()
+_pairs: weakref.WeakValueDictionary[int, DifferentiableKernel] = weakref.WeakValueDictionary()
+
+
+def _make_functions(number: int) -> bool:
+    """Make a pair's autograd.Functions, once; Dynamo runs this while it traces."""
+    pair = _pairs[number]
+    if pair._torch_functions is None:
+        pair._torch_functions = _torch_functions(pair)
+    return True
+
+
+# What torch.compiler.assume_constant_result() sets, while torch may not be loaded. Dynamo can call
+# an autograd.Function, but not define one.
+_make_functions._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
 
 def _torch_functions(pair: DifferentiableKernel) -> Any:
     import torch
@@ -76,23 +123,25 @@ def _torch_functions(pair: DifferentiableKernel) -> Any:
     class KernelFunction(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
-            ctx.save_for_backward(*[inputs[index] for index in pair.saved])
-            ctx.is_float = [item.is_floating_point() for item in inputs]
-            return pair.forward(*inputs)
+            outputs = pair.forward(*inputs)
+            KernelFunction._keep(ctx, inputs)
+            return outputs
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        def _keep(ctx: Any, inputs: tuple[Any, ...]) -> None:
+            ctx.save_for_backward(*[inputs[index] for index in pair.saved])
+            ctx.input_count = len(inputs)
+
+        # Not once_differentiable, which leaves second derivatives without a trace of the inputs, so
+        # that they can come out as zero: the backward kernel's own node refuses them, and a
+        # backward that is differentiable itself has them.
+        @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            dense = [grad.contiguous() for grad in grads]
-            found = pair.gradients(ctx.saved_tensors, dense)
-            found += [None] * (len(ctx.is_float) - len(found))
-            return tuple(
-                grad if is_float else None
-                for grad, is_float in zip(found, ctx.is_float, strict=True)
-            )
+            found = pair.gradients(ctx.saved_tensors, pair.dense(grads))
+            return (*found, *[None] * (ctx.input_count - len(found)))
 
     class TransformedFunction(KernelFunction):
-        """The same for torch.func, which wants the context set up apart; Dynamo does not."""
+        """The same for torch.func and forward mode, with what Dynamo does not take."""
 
         generate_vmap_rule = True
 
@@ -102,13 +151,21 @@ def _torch_functions(pair: DifferentiableKernel) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.save_for_backward(*[inputs[index] for index in pair.saved])
-            ctx.is_float = [item.is_floating_point() for item in inputs]
+            KernelFunction._keep(ctx, inputs)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            raise LaunchError(
+                "a differentiable kernel has no forward-mode derivative; use reverse mode: "
+                "torch.autograd.grad, torch.func.grad, vjp or jacrev"
+            )
 
     return KernelFunction, TransformedFunction
 
 
 def _jax_function(pair: DifferentiableKernel, jax: Any) -> Any:
+    from pyptx import _jax
+
     @jax.custom_vjp  # type: ignore[untyped-decorator]
     def call(*inputs: Any) -> Any:
         return pair.forward(*inputs)
@@ -127,7 +184,13 @@ def _jax_function(pair: DifferentiableKernel, jax: Any) -> Any:
 
     _register_residuals(jax)
     call.defvjp(forward, backward)
-    return call
+
+    def aligned(*inputs: Any) -> Any:
+        # Outside of the rule, so that in a shard_map the gradient of an input that all devices
+        # share is the sum over them.
+        return call(*_jax.align(inputs))
+
+    return aligned
 
 
 class _Residuals:

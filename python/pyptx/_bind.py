@@ -7,9 +7,9 @@ argument, what was expected, what came, and where possible how to mend it; none 
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,8 @@ from pyptx._dtypes import accepts, framework_name
 from pyptx._errors import LaunchError
 from pyptx.specs import Layout, Tile
 from pyptx.types import from_name
+
+_MOST = (1 << 31) - 1  # of a grid in its first dimension; in others, and of blocks, less
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Signature:
         in_specs: Sequence[Tile] | None,
         out_specs: Sequence[Tile] | None,
         raw_params: Sequence[tuple[str, str]] | None,
+        batch: str | None = None,
     ) -> None:
         self.name: str = fn.__name__
         self.fn = fn
@@ -62,6 +65,9 @@ class Signature:
         self.raw_params = tuple((str(kind), str(name)) for kind, name in raw_params or ())
         self._check_declaration()
         self.dims = tuple(dict.fromkeys(dim for spec in self.specs for dim in spec.symbolic_dims))
+        self.batch = batch
+        if batch is not None:
+            self._check_batch(batch)
 
     @property
     def specs(self) -> tuple[Tile, ...]:
@@ -101,6 +107,23 @@ class Signature:
             if spec.dtype is None:
                 raise TypeError(f"kernel {self.name!r}: output {name!r} needs an element type")
 
+    def _check_batch(self, batch: str) -> None:
+        what = f"kernel {self.name!r}: batch={batch!r}"
+        for name, spec in zip(self.tensors, self.specs, strict=False):
+            if spec.dims.count(batch) > 1:
+                raise TypeError(f"{what} is twice in {name!r}, {spec!r}; a batch is one dimension")
+        for name, spec in zip(self.tensors[len(self.in_specs) :], self.out_specs, strict=False):
+            if batch not in spec.dims:
+                raise TypeError(
+                    f"{what}: output {name!r} has no such dimension, so the outputs of two "
+                    f"batches cannot be put together; name it in the Tile, or leave batch= out"
+                )
+        if not any(batch in spec.dims for spec in self.in_specs):
+            raise TypeError(
+                f"{what} is no dimension of an input; the named ones are "
+                f"{', '.join(self.dims) or 'none'}"
+            )
+
     # --- arrays ---------------------------------------------------------------------------------
 
     def bind_inputs(self, arrays: Sequence[Array]) -> dict[str, Any]:
@@ -134,28 +157,26 @@ class Signature:
             )
         owners = dict.fromkeys(env, "the inputs")
         for name, spec, array in zip(names, self.out_specs, arrays, strict=True):
-            self._check_array(name, spec, array, env, owners)
+            self._check_array(name, spec, array, env, owners, is_output=True)
             if array.device != device:
                 raise LaunchError(
                     f"kernel {self.name!r}: output {name!r} is on {array.device}, "
-                    f"the inputs are on {device}"
+                    f"the inputs are on {device}; make it there, or drop out="
                 )
-        spans = sorted(
-            (array.pointer, array.nbytes, name)
-            for name, array in zip(names, arrays, strict=True)
-            if array.nbytes
-        )
-        for (start, nbytes, first), (next_start, _, second) in itertools.pairwise(spans):
-            if next_start < start + nbytes:
-                raise LaunchError(
-                    f"kernel {self.name!r}: outputs {first!r} and {second!r} share memory; "
-                    f"give each its own tensor"
-                )
+        check_overlap(self.name, names, arrays)
 
     def _check_array(
-        self, name: str, spec: Tile, array: Array, env: dict[str, Any], owners: dict[str, str]
+        self,
+        name: str,
+        spec: Tile,
+        array: Array,
+        env: dict[str, Any],
+        owners: dict[str, str],
+        *,
+        is_output: bool = False,
     ) -> None:
-        where = f"kernel {self.name!r}: argument {name!r}"
+        kind = "output" if is_output else "argument"
+        where = f"kernel {self.name!r}: {kind} {name!r}"
         if spec.dtype_name is not None and not accepts(spec.dtype_name, array.dtype):
             framework = framework_name(spec.dtype_name) or spec.dtype_name
             raise LaunchError(
@@ -174,8 +195,8 @@ class Signature:
                     f"but {owners[dim]} gave {dim} = {env[dim]}"
                 )
             env.setdefault(dim, size)
-            owners.setdefault(dim, f"argument {name!r}")
-        _check_strides(where, spec, array)
+            owners.setdefault(dim, f"{kind} {name!r}")
+        check_strides(where, spec.layout is Layout.COL, array, is_output=is_output)
 
     def _check_device(self, names: Sequence[str], arrays: Sequence[Array]) -> None:
         for name, array in zip(names[1:], arrays[1:], strict=True):
@@ -197,11 +218,8 @@ class Signature:
         for name, value in keywords.items():
             if name not in known:
                 raise TypeError(self._unknown_keyword(name, known))
-            if name in self.dims and env.setdefault(name, value) != value:
-                raise LaunchError(
-                    f"kernel {self.name!r}: {name}={value!r} was given, "
-                    f"but the arguments' shapes say {name} = {env[name]}"
-                )
+            if name in self.dims:
+                self._check_dimension(name, value, env)
         template = {}
         for name, default in defaults.items():
             template[name] = keywords.get(name, env.get(name, default))
@@ -210,17 +228,57 @@ class Signature:
         values = {**template, **env, **keywords}
         return template, {name: values[name] for name in raw_names if name in values}
 
+    def _check_dimension(self, name: str, value: Any, env: dict[str, Any]) -> None:
+        if not hasattr(value, "__index__") or (isinstance(value, int) and value < 0):
+            raise LaunchError(
+                f"kernel {self.name!r}: {name}={value!r} was given, but {name} is a dimension: "
+                f"expected a number of elements"
+            )
+        if env.setdefault(name, value) != value:
+            raise LaunchError(
+                f"kernel {self.name!r}: {name}={value!r} was given, "
+                f"but the arguments' shapes say {name} = {env[name]}; drop {name}="
+            )
+
+    def refuse_arrays_by_keyword(self, keywords: Mapping[str, Any]) -> None:
+        """Refuse a call that passes a tensor by its name."""
+        for index, name in enumerate(self.tensors):
+            if name in keywords:
+                place = (
+                    f"input {index}, by position" if index < len(self.in_specs) else "part of out="
+                )
+                raise TypeError(
+                    f"kernel {self.name!r}: {name!r} was given by keyword, expected it as {place}"
+                )
+
     def _unknown_keyword(self, name: str, known: Sequence[str]) -> str:
+        import difflib  # only for those who mistyped
+
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         listed = ", ".join(dict.fromkeys(known)) or "none"
         return f"kernel {self.name!r} got an unknown keyword {name!r}{hint} (known: {listed})"
 
 
-def _check_strides(where: str, spec: Tile, array: Array) -> None:
+def check_overlap(kernel: str, names: Sequence[str], outputs: Sequence[Array]) -> None:
+    """Refuse outputs that share memory."""
+    spans = sorted(
+        (array.pointer, array.nbytes, name)
+        for name, array in zip(names, outputs, strict=False)
+        if array.nbytes
+    )
+    for (start, nbytes, first), (next_start, _, second) in itertools.pairwise(spans):
+        if next_start < start + nbytes:
+            raise LaunchError(
+                f"kernel {kernel!r}: outputs {first!r} and {second!r} share memory; "
+                f"give each its own tensor"
+            )
+
+
+def check_strides(where: str, is_column: bool, array: Array, *, is_output: bool = False) -> None:
+    """Refuse what is not dense in the order that the kernel reads."""
     if array.strides is None or 0 in array.shape:
         return
-    is_column = spec.layout is Layout.COL
     order = range(len(array.shape)) if is_column else reversed(range(len(array.shape)))
     expected = 1
     for axis in order:
@@ -228,6 +286,8 @@ def _check_strides(where: str, spec: Tile, array: Array) -> None:
             fix = (
                 "x.mT.contiguous().mT gives such a tensor"
                 if is_column
+                else "pass such a one, or drop out="
+                if is_output
                 else "call .contiguous() on it (NumPy: np.ascontiguousarray)"
             )
             kind = "column-major (Layout.COL)" if is_column else "contiguous"
@@ -241,12 +301,17 @@ def _check_strides(where: str, spec: Tile, array: Array) -> None:
 def normalize_dim3(what: str, value: Any) -> tuple[int, int, int]:
     """One to three sizes as three; refuses anything else."""
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if not 1 <= len(sizes) <= 3 or not all(hasattr(size, "__index__") for size in sizes):
+    try:
+        x, y, z = (*(operator.index(size) for size in sizes), 1, 1)[: max(3, len(sizes))]
+    except (TypeError, ValueError):
         hint = "; divide with //" if any(isinstance(size, float) for size in sizes) else ""
-        raise TypeError(f"{what} is one to three integers, not {value!r}{hint}")
-    x, y, z = (*(int(size.__index__()) for size in sizes), 1, 1)[:3]
+        raise TypeError(f"{what} is one to three integers, not {value!r}{hint}") from None
+    if not sizes:
+        raise TypeError(f"{what} is one to three integers, not {value!r}")
     if min(x, y, z) < 0:
         raise ValueError(f"{what} {value!r} has a negative size")
+    if max(x, y, z) > _MOST:
+        raise ValueError(f"{what} {value!r} has a size above {_MOST}, the most there can be")
     return x, y, z
 
 
@@ -287,4 +352,10 @@ def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, 
             raise LaunchError(
                 f"{what} asks for {p.name!r}, which this call has not (it has {listed})"
             )
-    return normalize_dim3(what, grid(*positional, **keywords))
+    try:
+        found = grid(*positional, **keywords)
+    except Exception as error:
+        listed = ", ".join(f"{k}={v!r}" for k, v in values.items())
+        error.add_note(f"in the grid of kernel {name!r}, asked with {listed}; nothing was launched")
+        raise
+    return normalize_dim3(what, found)

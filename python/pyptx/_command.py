@@ -10,4 +10,9 @@ from pyptx import _core
 
 def main() -> int:
     """Run the command on this process's arguments; the result is the exit status."""
-    return _core.command(sys.argv[1:])
+    words = sys.argv[1:]
+    if words[:1] == ["doctor"] and "--help" not in words:
+        from pyptx import _doctor
+
+        return _core.doctor(words[1:], _doctor.findings())
+    return _core.command(words)

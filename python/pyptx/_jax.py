@@ -3,16 +3,20 @@
 
 Imported only when a call has brought a JAX array or tracer. Nothing in the call names this
 process, so jit caches, exports and other processes can keep it. On the CPU platform the same call
-runs on the emulator.
+runs on the emulator. What a named batch dimension adds is in `_jax_batch`.
 """
 
 from __future__ import annotations
 
+import pathlib
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Array
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from pyptx.kernel import Kernel
 
 TARGET = "pyptx_launch"
+PLATFORMS = ("cpu", "cuda", "gpu")
+Aliases = tuple[tuple[int, int], ...]  # (argument, output that takes its memory)
 _lock = threading.Lock()
 _registered: dict[str, bool] = {}
 _calls: dict[Any, Callable[..., Any]] = {}
@@ -32,16 +38,97 @@ _calls: dict[Any, Callable[..., Any]] = {}
 
 def register_targets() -> bool:
     """Register the FFI target on every platform we have handlers for; True when there is one."""
+    return registration_problem() is None
+
+
+def registration_problem() -> str | None:
+    """Register the FFI target where that is not done yet; why that failed, or None."""
     try:
         platforms = _core.xla_target_capsules()
-    except ImportError:
-        return False
+    except ImportError as error:
+        return str(error)
+    # Asked first: where JAX has not started yet, it takes anything, and a refusal would end its
+    # start.
+    problem = _version_problem()
+    if problem is not None:
+        return problem
     with _lock:
         for platform, handlers in platforms.items():
-            if not _registered.get(platform):
+            if _registered.get(platform):
+                continue
+            try:
                 jax.ffi.register_ffi_target(TARGET, handlers, platform=platform, api_version=1)
-                _registered[platform] = True
-        return any(_registered.values())
+            except Exception as error:  # whatever this jaxlib raises
+                return f"jaxlib {jax.lib.__version__} refused pyptx's {platform} handlers: {error}"
+            _registered[platform] = True
+    return None
+
+
+def _version_problem() -> str | None:
+    """Say if this jaxlib is older than the headers that the handlers were built with."""
+    header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
+    try:
+        text = header.read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = dict(re.findall(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", text, re.MULTILINE))
+    if found.keys() != {"MAJOR", "MINOR"}:
+        return None
+    needed, has = _core.xla_ffi_version(), (int(found["MAJOR"]), int(found["MINOR"]))
+    if has[0] == needed[0] and has[1] >= needed[1]:
+        return None
+    return (
+        f"pyptx was built for XLA's FFI {needed[0]}.{needed[1]}, but jaxlib "
+        f"{jax.lib.__version__} has {has[0]}.{has[1]}; upgrade jaxlib, or build pyptx where this "
+        f"jaxlib is installed"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A kernel as a program calls it, whatever the shapes. Arguments are inputs, then donors."""
+
+    kernel: Kernel
+    captures: Captures
+    keywords: Mapping[str, Any]
+    aliases: Aliases = ()
+
+    @property
+    def input_count(self) -> int:
+        """Number of arguments that the kernel reads."""
+        return len(self.kernel.signature.in_specs)
+
+    @property
+    def argument_specs(self) -> tuple[Tile, ...]:
+        """Specs of the arguments; a donor's is that of its output."""
+        signature = self.kernel.signature
+        donors = sorted(pair for pair in self.aliases if pair[0] >= self.input_count)
+        return (*signature.in_specs, *(signature.out_specs[output] for _, output in donors))
+
+    def prepare(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> Any:
+        """Bind and specialise for arguments of these shapes and dtypes."""
+        arrays = [Array(s, d, "jax") for s, d in zip(shapes, dtypes, strict=True)]
+        given = [arrays[argument] for argument, _ in sorted(self.aliases, key=lambda a: a[1])]
+        target = _runtime.resolve_target(self.kernel.arch, _default_device())
+        return _runtime.prepare(
+            self.kernel,
+            self.captures,
+            arrays[: self.input_count],
+            given or None,
+            self.keywords,
+            target,
+        )
+
+    def launch(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Put the FFI call for these arguments' shapes into the program; a tuple of outputs."""
+        prepared = self.prepare(*described(args))
+        shapes = [result_type(dtype, shape) for dtype, shape in prepared.outputs]
+        if not prepared.has_work:
+            return tuple(jax.numpy.zeros(s.shape, s.dtype) for s in shapes)
+        specs = (*self.argument_specs, *self.kernel.signature.out_specs)
+        layouts = tuple(_layout(spec) for spec in specs)
+        unread = len(args) - self.input_count
+        return _calling(prepared.image, shapes, layouts, self.aliases, unread)(*args)
 
 
 def call(
@@ -52,62 +139,174 @@ def call(
     keywords: Mapping[str, Any],
 ) -> Any:
     """Run on JAX arrays, or put the call into the program that is being traced."""
-    if outs is not None:
-        raise TypeError(
-            f"kernel {kernel.signature.name!r}: JAX arrays are immutable, so out= cannot be "
-            f"written; use the returned array"
-        )
     _toolchain.announce_folders()
     # First, because JAX narrows 64-bit NumPy arrays unless told not to.
     args = [x if isinstance(x, jax.Array) else jax.numpy.asarray(x) for x in args]
-    inputs = [Array(tuple(x.shape), ptx_name(x.dtype), "jax") for x in args]
-    target = _runtime.resolve_target(kernel.arch, _default_device())
-    prepared = _runtime.prepare(kernel, captures, inputs, None, keywords, target)
-    shapes = [result_type(dtype, shape) for dtype, shape in prepared.outputs]
-    if not prepared.has_work:
-        return _runtime.unpack([jax.numpy.zeros(s.shape, s.dtype) for s in shapes])
-    layouts = tuple(_layout(spec) for spec in kernel.signature.specs)
-    return launch_image(prepared.image, args, shapes, layouts)
+    donors, aliases = _donors(kernel, args, outs or ())
+    args = align([*args, *donors])
+    _check_arguments(kernel, args)
+    from pyptx import _jax_batch
+
+    site = Site(kernel, captures, keywords, aliases)
+    return _runtime.unpack(_jax_batch.run(site, args))
 
 
-def launch_image(
-    image: Any,
-    args: Sequence[Any],
-    shapes: Sequence[jax.ShapeDtypeStruct],
-    layouts: tuple[tuple[int, ...] | None, ...] | None = None,
-) -> Any:
+def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[list[Any], Aliases]:
+    """Return what `out=` adds to the arguments, and which argument each output takes over."""
+    donors: list[Any] = []
+    aliases: list[tuple[int, int]] = []
+    for index, out in enumerate(outs):
+        where = f"kernel {kernel.signature.name!r}: out[{index}]"
+        if not isinstance(out, jax.Array):
+            raise TypeError(
+                f"{where} is a NumPy array, but the inputs are JAX arrays: JAX cannot write it; "
+                f"give a JAX array, whose memory the result takes, or no out="
+            )
+        if any(out is other for other in outs[:index]):
+            raise LaunchError(f"{where} is the array of another output; give each its own")
+        same = next((i for i, arg in enumerate(args) if arg is out), None)
+        if same is None:
+            same = len(args) + len(donors)
+            donors.append(out)
+        aliases.append((same, index))
+    return donors, tuple(aliases)
+
+
+def _check_arguments(kernel: Kernel, args: Sequence[Any]) -> None:
+    name = kernel.signature.name
+    platforms = {
+        d.platform for x in args if not isinstance(x, jax.core.Tracer) for d in x.devices()
+    }
+    bad = sorted((platforms or {jax.default_backend()}) - {*PLATFORMS})
+    if bad:
+        raise LaunchError(
+            f"kernel {name!r}: JAX platform {bad[0]!r} cannot run PTX; put the arrays on a CUDA "
+            f"GPU, or on the CPU, where the emulator runs them: jax.device_put(x, "
+            f"jax.devices('cpu')[0])"
+        )
+    for index, x in enumerate(args):
+        symbolic = [dim for dim in x.shape if not isinstance(dim, int)]
+        if symbolic:
+            argument = (*kernel.signature.tensors, *("out" for _ in args))[index]
+            raise LaunchError(
+                f"kernel {name!r}: argument {argument!r} has the symbolic dimension "
+                f"{symbolic[0]} in {x.shape}, but a kernel is specialised for sizes; export once "
+                f"for each size, with shapes of numbers"
+            )
+
+
+def described(args: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[str]]:
+    """Shapes and dtypes of arrays or tracers."""
+    return [tuple(x.shape) for x in args], [ptx_name(x.dtype) for x in args]
+
+
+def align(args: Sequence[Any]) -> list[Any]:
+    """Make every argument vary over the axes of a shard_map that one of them varies over."""
+    varying = [_varying(x) for x in args]
+    union = frozenset().union(*varying)
+    return [
+        x if axes == union else jax.lax.pcast(x, tuple(sorted(union - axes)), to="varying")
+        for x, axes in zip(args, varying, strict=True)
+    ]
+
+
+def _varying(x: Any) -> frozenset[str]:
+    axes: frozenset[str] = jax.typeof(x).manual_axis_type.varying
+    return axes
+
+
+def _varying_as(args: Sequence[Any], shape: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+    """Return the type of an output that varies over the axes that the arguments vary over."""
+    if not args or not _varying(args[0]):
+        return shape
+    mesh = jax.sharding.get_abstract_mesh()
+    return jax.ShapeDtypeStruct(
+        shape.shape,
+        shape.dtype,
+        sharding=jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()),
+        manual_axis_type=jax.typeof(args[0]).manual_axis_type,
+    )
+
+
+def launch_image(image: Any, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
     """Return the FFI call of an image; one output as it is, several as a tuple."""
-    if not register_targets():
-        raise LaunchError("this build of pyptx has no XLA handlers, so JAX cannot call kernels")
-    layouts = layouts or (None,) * (len(args) + len(shapes))
-    key = (image.hash, tuple((s.shape, str(s.dtype)) for s in shapes), layouts)
+    layouts = (None,) * (len(args) + len(shapes))
+    return _runtime.unpack(_calling(image, shapes, layouts, (), 0)(*align(args)))
+
+
+def launch_handle(handle: int, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
+    """Return the FFI call of a loaded function, which no other process knows."""
+    layouts = (None,) * (len(args) + len(shapes))
+    return _runtime.unpack(_calling(handle, shapes, layouts, (), 0)(*align(args)))
+
+
+def _calling(
+    kernel: Any,
+    shapes: Sequence[jax.ShapeDtypeStruct],
+    layouts: tuple[tuple[int, ...] | None, ...],
+    aliases: Aliases,
+    unread: int,
+) -> Callable[..., tuple[Any, ...]]:
+    """Return the jitted FFI call of an image or handle, the same one for the same call."""
+    identity = kernel if isinstance(kernel, int) else kernel.hash
+    key = (identity, tuple((s.shape, str(s.dtype)) for s in shapes), layouts, aliases, unread)
     function = _calls.get(key)
     if function is None:
-        function = _calls.setdefault(key, _make_call(image, len(args), shapes, layouts))
-    return _runtime.unpack(function(*args))
+        problem = registration_problem()
+        if problem is not None:
+            raise LaunchError(f"JAX cannot call kernels: {problem}")
+        attributes = _attributes(kernel)
+        if unread:
+            attributes["unread"] = np.int64(unread)
+        function = _calls.setdefault(key, _make_call(attributes, shapes, layouts, aliases))
+    return function
+
+
+def _attributes(kernel: Any) -> dict[str, Any]:
+    """Return what a call says of an image or of a handle."""
+    if isinstance(kernel, int):
+        return {"cubin_handle": np.int64(kernel)}
+    plan = kernel.plan
+    return {
+        "ptx": kernel.ptx,
+        "target": kernel.target,
+        "plan": plan if isinstance(plan, str) else plan.text,
+        "hash": kernel.hash,
+    }
 
 
 def _make_call(
-    image: Any,
-    count: int,
+    attributes: Mapping[str, Any],
     shapes: Sequence[jax.ShapeDtypeStruct],
     layouts: tuple[tuple[int, ...] | None, ...],
-) -> Callable[..., Any]:
-    plan = image.plan
-    attributes = {
-        "ptx": image.ptx,
-        "target": image.target,
-        "plan": plan if isinstance(plan, str) else plan.text,
-        "hash": image.hash,
-    }
-    call = jax.ffi.ffi_call(
-        TARGET,
-        list(shapes),
-        vmap_method="sequential",
-        input_layouts=layouts[:count],
-        output_layouts=list(layouts[count:]),
+    aliases: Aliases,
+) -> Callable[..., tuple[Any, ...]]:
+    count = len(layouts) - len(shapes)
+    name = attributes["plan"].split()[2] if "plan" in attributes else "of a handle"
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def function(*args: Any) -> tuple[Any, ...]:
+        results = [_varying_as(args, shape) for shape in shapes]
+        call = jax.ffi.ffi_call(
+            TARGET,
+            results,
+            vmap_method="sequential",
+            input_layouts=layouts[:count],
+            output_layouts=list(layouts[count:]),
+            input_output_aliases=dict(aliases),
+        )
+        return tuple(call(*args, **attributes))
+
+    @function.defjvp  # type: ignore[untyped-decorator]
+    def derivative(*_: Any) -> Any:
+        raise LaunchError(
+            f"kernel {name!r} cannot be differentiated: JAX cannot see into it; give its gradient "
+            f"by a second kernel, pyptx.differentiable_kernel(forward, backward)"
+        )
+
+    jitted: Callable[..., tuple[Any, ...]] = jax.jit(
+        function, donate_argnums=tuple(argument for argument, _ in aliases)
     )
-    jitted: Callable[..., Any] = jax.jit(lambda *args: call(*args, **attributes))
     return jitted
 
 

@@ -7,9 +7,10 @@ The numbers are the extension's (pyptx/driver/occupancy.h); here are the words.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 from pyptx import _core
-from pyptx._errors import TargetError
+from pyptx._errors import LaunchError, TargetError
 
 Dim3 = tuple[int, int, int]
 
@@ -32,6 +33,24 @@ def check_cluster(what: str, cluster: Dim3) -> None:
     ctas, most = math.prod(cluster), _core.launch_limits()[2]
     if not 1 <= ctas <= most:
         raise ValueError(f"{what} cluster {cluster} has {ctas} CTAs, expected 1 to {most}")
+
+
+def check_directives(
+    what: str, block: Dim3, directives: Iterable[tuple[str, Sequence[int]]]
+) -> None:
+    """Refuse a block that the kernel's own text rules out."""
+    for name, values in directives:
+        sizes = (*values, 1, 1)[:3]
+        if name == "reqntid" and sizes != block:
+            raise LaunchError(
+                f"{what} block {block} was declared, but .reqntid asks for {sizes}; "
+                f"give kernel(block={sizes})"
+            )
+        if name == "maxntid" and math.prod(block) > math.prod(sizes):
+            raise LaunchError(
+                f"{what} block {block} has {math.prod(block)} threads, but .maxntid allows "
+                f"{math.prod(sizes)}; use a smaller block or a larger bound"
+            )
 
 
 def check_shared(what: str, target: str, dynamic_shared: int) -> None:

@@ -8,7 +8,7 @@ that framework is loaded already.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, ptx_name
 from pyptx._errors import LaunchError
 from pyptx._specialize import Facts, Traced
+from pyptx.specs import Layout
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -79,12 +80,23 @@ def prepare(
     )
     grid = resolve_grid(signature.name, kernel.grid, {**template, **env, **raw})
     traced = kernel.specializer.trace(facts, captures)
-    _check_alignment(kernel, traced, (*inputs, *(out or ())))
+    for name, array in zip(signature.tensors, (*inputs, *(out or ())), strict=False):
+        check_map_address(signature.name, name, array, name in traced.map_tensors)
     has_work = 0 not in grid
     if not has_work:
         _check_empty(kernel, grid, shapes)
     image = kernel.specializer.image(traced, grid, raw) if has_work else None
     return Prepared(image, traced, grid, list(zip(names, shapes, strict=True)), has_work)
+
+
+def new_outputs(
+    kernel: Kernel, prepared: Prepared, make: Callable[[str, tuple[int, ...]], Any]
+) -> list[Any]:
+    """Return new arrays for the outputs of a call, each in the order of its Tile."""
+    return [
+        in_order(make, dtype, shape, spec.layout is Layout.COL)
+        for (dtype, shape), spec in zip(prepared.outputs, kernel.out_specs, strict=True)
+    ]
 
 
 def output_shapes(kernel: Kernel, env: Mapping[str, Any]) -> list[tuple[int, ...]]:
@@ -104,14 +116,13 @@ def output_shapes(kernel: Kernel, env: Mapping[str, Any]) -> list[tuple[int, ...
     return shapes
 
 
-def _check_alignment(kernel: Kernel, traced: Traced, arrays: Sequence[Array]) -> None:
-    for name, array in zip(kernel.signature.tensors, arrays, strict=False):
-        if name in traced.map_tensors and array.pointer % MAP_ALIGNMENT:
-            raise LaunchError(
-                f"kernel {kernel.signature.name!r}: argument {name!r} starts at address "
-                f"{array.pointer:#x}, but its TMA descriptor needs a multiple of "
-                f"{MAP_ALIGNMENT} bytes; a .clone() is aligned"
-            )
+def check_map_address(kernel: str, name: str, array: Array, has_map: bool) -> None:
+    """Refuse an array whose address no TMA descriptor can hold."""
+    if has_map and array.pointer % MAP_ALIGNMENT:
+        raise LaunchError(
+            f"kernel {kernel!r}: argument {name!r} starts at address {array.pointer:#x}, but its "
+            f"TMA descriptor needs a multiple of {MAP_ALIGNMENT} bytes; a .clone() is aligned"
+        )
 
 
 def _check_empty(kernel: Kernel, grid: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> None:
@@ -126,8 +137,10 @@ def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict
     """Dispatch on the arguments' framework."""
     keywords = dict(kwargs)
     out = keywords.pop("out", None)
+    kernel.signature.refuse_arrays_by_keyword(keywords)
     outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
-    framework = common_framework(kernel, args, outs or ())
+    names = kernel.signature.tensors[: len(kernel.signature.in_specs)]
+    framework = common_framework(kernel.signature.name, names, args, outs or ())
     if framework == "torch":
         from pyptx import _torch
 
@@ -154,19 +167,25 @@ def framework_of(value: Any) -> str | None:
     return None
 
 
-def common_framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str | None:
-    """Return the framework that all arrays of a call belong to."""
-    signature = kernel.signature
-    names = [*signature.tensors[: len(signature.in_specs)][: len(args)]]
+def common_framework(
+    kernel: str, inputs: Sequence[str], args: Sequence[Any], outs: Sequence[Any]
+) -> str | None:
+    """Return the framework that all arrays of a call belong to; `inputs` names the arguments."""
+    names = [*inputs[: len(args)]]
     names += [f"#{index}" for index in range(len(names), len(args))]
     names += [f"out[{index}]" for index in range(len(outs))]
     found: dict[str, str] = {}
     for name, value in zip(names, (*args, *outs), strict=True):
         framework = framework_of(value)
         if framework is None:
+            fix = (
+                "give one array per output"
+                if name.startswith("out[")
+                else "template and raw parameters are keywords"
+            )
             raise TypeError(
-                f"kernel {signature.name!r}: argument {name!r} is a {type(value).__name__}, "
-                f"expected a torch, JAX or NumPy array; template and raw parameters are keywords"
+                f"kernel {kernel!r}: argument {name!r} is a {type(value).__name__}, "
+                f"expected a torch, JAX or NumPy array; {fix}"
             )
         found.setdefault(framework, name)
     if found.keys() == {"jax", "numpy"}:  # JAX takes NumPy arrays everywhere
@@ -174,7 +193,7 @@ def common_framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise TypeError(
-            f"kernel {signature.name!r}: argument {first!r} is a {one} array but {second!r} is "
+            f"kernel {kernel!r}: argument {first!r} is a {one} array but {second!r} is "
             f"a {other} array; convert one of them"
         )
     return next(iter(found), None)
@@ -210,10 +229,8 @@ def call_numpy(
     given = None if outs is None else [describe_numpy(array) for array in outs]
     target = resolve_target(kernel.arch, None)
     prepared = prepare(kernel, captures, inputs, given, keywords, target)
-    results = list(outs) if outs is not None else [_empty_numpy(*o) for o in prepared.outputs]
-    for index, array in enumerate(results):
-        if not array.flags.writeable:
-            raise LaunchError(f"kernel {kernel.signature.name!r}: out[{index}] is read-only")
+    results = list(outs) if outs is not None else new_outputs(kernel, prepared, empty_numpy)
+    check_writable(kernel.signature.name, results)
     memory = [(a.pointer, a.nbytes) for a in (*inputs, *map(describe_numpy, results))]
     report = emulate(prepared, memory, emulator)
     return unpack(results), report
@@ -237,7 +254,26 @@ def unpack(results: Sequence[Any]) -> Any:
     return tuple(results) if results else None
 
 
-def _empty_numpy(dtype: str, shape: tuple[int, ...]) -> Any:
+def check_writable(kernel: str, outs: Sequence[Any]) -> None:
+    """Refuse NumPy arrays that may not be written."""
+    for index, array in enumerate(outs):
+        if not array.flags.writeable:
+            raise LaunchError(f"kernel {kernel!r}: out[{index}] is read-only")
+
+
+def in_order(
+    make: Callable[[str, tuple[int, ...]], Any], dtype: str, shape: tuple[int, ...], is_column: bool
+) -> Any:
+    """Return a new array whose first dimension is contiguous where asked; `make` makes the last."""
+    if not is_column:
+        return make(dtype, shape)
+    array = make(dtype, shape[::-1])
+    axes = tuple(reversed(range(len(shape))))
+    return array.permute(axes) if hasattr(array, "permute") else array.transpose(axes)
+
+
+def empty_numpy(dtype: str, shape: tuple[int, ...]) -> Any:
+    """Return a new array of such elements."""
     import numpy as np
 
     name = framework_name(dtype)

@@ -22,7 +22,7 @@ from pyptx._bind import Signature
 from pyptx._captures import Captures, freeze
 from pyptx._dtypes import element_bits
 from pyptx._errors import Error, LaunchError
-from pyptx._limits import check_shared
+from pyptx._limits import check_directives, check_shared
 from pyptx._tensor import TensorSpec, active_trace
 from pyptx._tma import tensor_map
 from pyptx.specs import Tile
@@ -157,6 +157,12 @@ class Specializer:
         for name in traced.map_tensors:
             index = signature.tensors.index(name)
             add_map(index, self._map(index, facts))
+        with _about_declaration(signature):
+            required = () if options.reqntid is None else (("reqntid", options.reqntid),)
+            check_directives(
+                f"kernel {signature.name!r}:", options.block, (*required, *options.raw_directives)
+            )
+            plan.check()
         return _core.KernelImage(traced.text, facts.target, plan, traced.module)
 
     def _map(self, index: int, facts: Facts) -> Any:

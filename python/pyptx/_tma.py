@@ -30,6 +30,8 @@ def default_box(shape: tuple[int, ...], dtype: str, layout: Layout) -> tuple[int
 
 def tensor_map(tile: Tile, shape: tuple[int, ...], dtype: str) -> Any:
     """Return the map over a tensor of that shape, as `tile` asks for it."""
+    if not shape:
+        raise ValueError("a tensor map needs a dimension")
     if tile.tma_rank == 3:
         box = tile.tma_box or default_box(shape, dtype, Layout.ROW)
         return view_map(shape, dtype, box, tile.layout.swizzle_bytes, tile.tma_padding)

@@ -10,9 +10,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 from pyptx import _core
@@ -45,6 +42,8 @@ def find_tools(name: str) -> list[Path]:
     chosen = os.environ.get(f"PYPTX_{name.upper()}")
     if chosen:
         return [Path(chosen)]
+    import shutil  # this and the others take milliseconds that every import would pay
+
     on_path = shutil.which(name)
     candidates = [Path(on_path)] if on_path else []
     candidates += [folder / "bin" / name for folder in toolkit_folders()]
@@ -55,6 +54,11 @@ def find_tools(name: str) -> list[Path]:
 def find_tool(name: str) -> Path | None:
     """Return the executable `name`, or None."""
     return next(iter(find_tools(name)), None)
+
+
+def wheels_of(name: str) -> str:
+    """Return the packages that bring an executable, as pip takes them."""
+    return _WHEELS[name]
 
 
 @functools.cache
@@ -86,6 +90,9 @@ def disassemble_with_lines(cubin: bytes) -> str | None:
 
 
 def _run_on_cubin(command: list[str], cubin: bytes) -> str:
+    import subprocess
+    import tempfile
+
     # cuobjdump runs nvdisasm, which it looks for in PATH.
     disassembler = find_tool("nvdisasm")
     folders = [] if disassembler is None else [str(disassembler.parent)]

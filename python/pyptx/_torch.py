@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torch path: tensors described, outputs allocated, kernels launched on torch's stream.
 
-Imported only when a call has brought a tensor. `pyptx::call` and `pyptx::call_out` are the
-operators that torch.compile, autograd and tensor subclasses see; they name a kernel by its key, so
-that one fake implementation and one autograd rule serve every kernel, also with dynamic shapes.
+Imported only when a call has brought a tensor. What torch.compile, autograd and tensor subclasses
+see are operators (`_torch_op`).
 """
 
 from __future__ import annotations
 
-import ast
+import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd import forward_ad
 from torch.autograd.graph import increment_version
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
 
 from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Array
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, ptx_name
 from pyptx._errors import LaunchError
-from pyptx.torch_support import call_compiled, lost_gradients
+from pyptx.torch_support import lost_gradients
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -57,15 +58,22 @@ def call(
 ) -> Any:
     """Run eagerly, or through the operator where torch has something to say about it."""
     tensors = (*args, *(outs or ()))
-    _refuse_tangents(kernel, tensors)
-    if outs is not None:
-        refusal = lost_gradients(torch, kernel.signature.name, tensors)
-        if refusal is not None:
-            raise LaunchError(refusal)
-    if _needs_operator(tensors):
-        options = dict(keywords) if outs is None else {**keywords, "out": outs}
-        return call_compiled(torch, kernel._op_key, tuple(args), options)
-    return run_plain(kernel, captures, args, outs, keywords)
+    # What is asked of the tensors below is none of a mode's business: it sees the operator alone.
+    with torch._C.DisableTorchFunction():
+        _refuse_tangents(kernel, tensors)
+        _refuse(kernel, args, outs, kind_problem)
+        if outs is not None:
+            refusal = lost_gradients(torch, kernel.signature.name, tensors)
+            if refusal is not None:
+                raise LaunchError(refusal)
+        is_transformed = outs is None and _is_differentiated_by_function(tensors)
+        if not is_transformed and not _needs_operator(tensors):
+            return run_plain(kernel, captures, args, outs, keywords)
+    if is_transformed:
+        return _NoBackward.apply(kernel, keywords, *args)
+    from pyptx import _torch_op
+
+    return _torch_op.call(kernel, args, outs, keywords)
 
 
 def _refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
@@ -81,6 +89,41 @@ def _has_tangent(tensor: torch.Tensor) -> bool:
     while torch._C._functorch.is_batchedtensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     return torch._VF._unpack_dual(tensor, level=0)[1] is not None
+
+
+def _is_differentiated_by_function(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether torch.func takes gradients here; the operator's own rule does not serve it."""
+    return (
+        torch._C._functorch.peek_interpreter_stack() is not None
+        and torch.is_grad_enabled()
+        and any(t.requires_grad for t in tensors)
+    )
+
+
+class _NoBackward(torch.autograd.Function):  # type: ignore[misc]
+    """A kernel's call under torch.func: runs, and says so where it is differentiated."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(kernel: Kernel, keywords: Mapping[str, Any], *args: torch.Tensor) -> Any:
+        return kernel(*args, **keywords)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.kernel_name = inputs[0].signature.name
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return refuse_backward(ctx, *grads)
+
+
+def refuse_backward(ctx: Any, *grads: Any) -> Any:
+    """Raise what a kernel alone says to a gradient."""
+    raise LaunchError(
+        f"kernel {ctx.kernel_name!r} has no backward kernel; wrap it: "
+        f"pyptx.differentiable_kernel({ctx.kernel_name}, backward_kernel)"
+    )
 
 
 class _Inside(threading.local):
@@ -101,8 +144,44 @@ def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
         return True
     return (
         torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._get_tracing_state() is not None  # torch.jit.trace records operators alone
         or torch._C._functorch.peek_interpreter_stack() is not None
+        or any(not isinstance(mode, DeviceContext) for mode in _get_current_function_mode_stack())
     )
+
+
+def not_plain(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> str | None:
+    """Return why these tensors cannot be launched on as they are, None where they can."""
+    for name, tensor in zip(names, tensors, strict=False):
+        what = f"argument {name!r}"
+        if type(tensor) not in _PLAIN or tensor.device.type not in ("cuda", "cpu"):
+            kind = f"{type(tensor).__name__} on {tensor.device}"
+            return f"{what} is a {kind}, expected an ordinary CUDA or CPU tensor"
+        problem = kind_problem(tensor) or memory_problem(tensor)
+        if problem is None and tensor.is_neg():
+            problem = "is a negated view, expected plain memory; call .resolve_neg() on it"
+        if problem is not None:
+            return f"{what} {problem}"
+        if torch.is_grad_enabled() and tensor.requires_grad:
+            return (
+                f"{what} requires a gradient, of which this launch would keep no record; call "
+                f"the kernel itself, .detach() the tensor, or launch under torch.no_grad()"
+            )
+    if _needs_operator(tensors) or forward_ad._current_level >= 0:
+        return "a mode or transform of torch watches operations here; call the kernel itself"
+    return None
+
+
+def below_dispatcher(
+    kernel: Kernel, inputs: Sequence[torch.Tensor], keywords: Mapping[str, Any]
+) -> Any:
+    """Call the kernel from an operator's implementation, where torch has had its say."""
+    _inside.value = True
+    try:
+        with torch.no_grad():
+            return kernel._live.entry(*inputs, **keywords)
+    finally:
+        _inside.value = False
 
 
 def run_plain(
@@ -113,7 +192,7 @@ def run_plain(
     keywords: Mapping[str, Any],
 ) -> Any:
     """Run on ordinary tensors, and teach the C entry to do it alone the next time."""
-    args = [tensor.resolve_neg() for tensor in args]
+    args = [tensor.resolve_conj().resolve_neg() for tensor in args]
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
     memory = [*inputs, *map(describe, results)]
     if not prepared.has_work:
@@ -150,6 +229,7 @@ def emulate(
                 f"kernel {kernel.signature.name!r}: the emulator runs CPU tensors, "
                 f"got one on {tensor.device}; call .cpu() on it"
             )
+    _refuse(kernel, args, outs, kind_problem)
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
     memory = [(array.pointer, array.nbytes) for array in (*inputs, *map(describe, results))]
     report = _runtime.emulate(prepared, memory, options)
@@ -165,12 +245,8 @@ def _prepare(
     outs: Sequence[torch.Tensor] | None,
     keywords: Mapping[str, Any],
 ) -> tuple[_runtime.Prepared, list[Array], list[torch.Tensor]]:
-    for tensor in (*args, *(outs or ())):
-        if tensor.layout is not torch.strided:
-            raise LaunchError(
-                f"kernel {kernel.signature.name!r}: a {tensor.layout} tensor has no dense memory "
-                f"to point at; call .to_dense() on it"
-            )
+    _refuse(kernel, args, None, memory_problem)
+    _refuse(kernel, (), outs, lambda tensor: memory_problem(tensor) or _write_problem(tensor))
     inputs = [describe(tensor) for tensor in args]
     given = None if outs is None else [describe(tensor) for tensor in outs]
     device = _device(kernel, args, outs or ())
@@ -179,11 +255,68 @@ def _prepare(
     prepared = _runtime.prepare(kernel, captures, inputs, given, keywords, target)
     if outs is not None:
         return prepared, inputs, list(outs)
-    results = [
-        torch.empty(shape, dtype=torch_dtype(dtype), device=device)
-        for dtype, shape in prepared.outputs
-    ]
+    results = _runtime.new_outputs(
+        kernel,
+        prepared,
+        lambda dtype, shape: torch.empty(shape, dtype=torch_dtype(dtype), device=device),
+    )
     return prepared, inputs, results
+
+
+def _refuse(
+    kernel: Kernel,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    problem_of: Callable[[torch.Tensor], str | None],
+) -> None:
+    """Raise for the first tensor that has a problem, by the name of its argument."""
+    names = kernel.signature.tensors
+    split = len(kernel.signature.in_specs)
+    named = [*itertools.zip_longest(names[:split], args)][: len(args)]
+    named += [*itertools.zip_longest(names[split:], outs or ())][: len(outs or ())]
+    for name, tensor in named:
+        problem = problem_of(tensor)
+        if problem is not None:
+            raise LaunchError(f"kernel {kernel.signature.name!r}: argument {name!r} {problem}")
+
+
+def kind_problem(tensor: torch.Tensor) -> str | None:
+    """Say what keeps a kind of tensor from being an argument."""
+    if tensor.is_nested:
+        return "is a nested tensor, expected one shape; pass its parts, or pad it"
+    if tensor.layout is not torch.strided:
+        return f"is a {tensor.layout} tensor, expected dense memory; call .to_dense() on it"
+    if tensor.is_quantized:
+        return (
+            f"is quantized ({tensor.dtype}), expected plain elements; pass its .int_repr(), "
+            f"or .dequantize() it"
+        )
+    return None
+
+
+def memory_problem(tensor: torch.Tensor) -> str | None:
+    """Say what is wrong with a tensor's memory."""
+    if tensor.device.type == "meta" or tensor.numel() == 0:
+        return None
+    wrapped = (
+        "has no memory of its own, expected an ordinary tensor: a transform of torch wraps it; "
+        "use torch.func.vmap and torch.func.grad, which know kernels"
+    )
+    try:
+        has = tensor.untyped_storage().nbytes()
+    except (RuntimeError, NotImplementedError):
+        return wrapped
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    needs = (tensor.storage_offset() + last + 1) * tensor.element_size()
+    if has < needs:
+        return f"needs {needs} bytes, but its storage has {has}: it was freed or shrunk"
+    return wrapped if tensor.data_ptr() == 0 else None
+
+
+def _write_problem(tensor: torch.Tensor) -> str | None:
+    if tensor.is_neg() or tensor.is_conj():
+        return "is a negated or conjugated view, expected memory to write to; pass a plain tensor"
+    return None
 
 
 def _device(
@@ -219,130 +352,3 @@ def _dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
         strides.append(stride)
         stride *= max(size, 1)
     return tuple(reversed(strides))
-
-
-# --- operators ----------------------------------------------------------------------------------
-
-
-def _lookup(key: str) -> Kernel:
-    from pyptx.kernel import kernels_by_key
-
-    kernel = kernels_by_key.get(key)
-    if kernel is None:
-        name = key.partition(":")[0]
-        raise LaunchError(
-            f"a compiled graph calls kernel {name!r}, which this process does not have (any "
-            f"more); keep the Kernel object alive, and compile again after a restart"
-        )
-    return kernel
-
-
-def _keywords(options: str) -> dict[str, Any]:
-    try:
-        return dict(ast.literal_eval(options)) if options else {}
-    except (ValueError, SyntaxError):
-        raise LaunchError(
-            f"template values of a kernel in a compiled graph are written out as literals, and "
-            f"these are not: {options}; call it with numbers, strings, tuples, lists or dicts"
-        ) from None
-
-
-def _real(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.Tensor]:
-    results = _below_dispatcher(_lookup(key), inputs, _keywords(options))
-    return list(results) if isinstance(results, tuple) else [results]
-
-
-def _below_dispatcher(
-    kernel: Kernel, inputs: Sequence[torch.Tensor], keywords: dict[str, Any]
-) -> Any:
-    _inside.value = True
-    try:
-        with torch.no_grad():
-            return kernel._live.entry(*inputs, **keywords)
-    finally:
-        _inside.value = False
-
-
-def _real_out(
-    key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
-) -> None:
-    _below_dispatcher(_lookup(key), inputs, {**_keywords(options), "out": tuple(outs)})
-
-
-def _fake(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.Tensor]:
-    kernel = _lookup(key)
-    signature = kernel.signature
-    arrays = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in inputs]
-    env = signature.bind_inputs(arrays)
-    template, _ = signature.bind_keywords(_keywords(options), env)
-    shapes = _runtime.output_shapes(kernel, {**template, **env})
-    if not inputs:
-        raise LaunchError(f"kernel {signature.name!r} has no inputs; pass out= to say where")
-    return [
-        inputs[0].new_empty(shape, dtype=torch_dtype(str(spec.dtype_name)))
-        for spec, shape in zip(signature.out_specs, shapes, strict=True)
-    ]
-
-
-def _fake_out(
-    key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
-) -> None:
-    kernel = _lookup(key)
-    arrays = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in inputs]
-    env = kernel.signature.bind_inputs(arrays)
-    given = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in outs]
-    kernel.signature.bind_outputs(given, env, (arrays or given)[0].device)
-    kernel.signature.bind_keywords(_keywords(options), env)
-
-
-def _batched(info: Any, dims: tuple[Any, ...], key: str, inputs: Any, options: str) -> Any:
-    """torch.vmap: one launch after another, as JAX's sequential method."""
-    if info.batch_size == 0:
-        rests = [
-            x if d is None else x.sum(d, dtype=x.dtype)
-            for x, d in zip(inputs, dims[1], strict=True)
-        ]
-        outputs = _fake(key, rests, options)
-        return [out.new_empty((0, *out.shape)) for out in outputs], [0] * len(outputs)
-    rows = [
-        torch.ops.pyptx.call(
-            key,
-            [
-                x if d is None else x.select(d, i).contiguous()
-                for x, d in zip(inputs, dims[1], strict=True)
-            ],
-            options,
-        )
-        for i in range(info.batch_size)
-    ]
-    return [torch.stack(column) for column in zip(*rows, strict=True)], [0] * len(rows[0])
-
-
-def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    ctx.kernel_name = inputs[0].partition(":")[0]
-
-
-def _backward(ctx: Any, *grads: Any) -> Any:
-    raise LaunchError(
-        f"kernel {ctx.kernel_name!r} has no backward kernel; wrap it: "
-        f"pyptx.differentiable_kernel({ctx.kernel_name}, backward_kernel)"
-    )
-
-
-def _register() -> Any:
-    library = torch.library.Library("pyptx", "FRAGMENT")
-    library.define("call(str kernel, Tensor[] inputs, str options) -> Tensor[]")
-    library.define("call_out(str kernel, Tensor[] inputs, Tensor(a!)[] outs, str options) -> ()")
-    for backend in ("CPU", "CUDA"):
-        library.impl("call", _real, backend)
-        library.impl("call_out", _real_out, backend)
-    torch.library.register_fake("pyptx::call", _fake, lib=library)
-    torch.library.register_fake("pyptx::call_out", _fake_out, lib=library)
-    torch.library.register_autograd(
-        "pyptx::call", _backward, setup_context=_setup_context, lib=library
-    )
-    torch.library.register_vmap("pyptx::call", _batched, lib=library)
-    return library
-
-
-_library = _register()

@@ -14,8 +14,8 @@ import torch
 
 from pyptx import _core, _handles, _runtime
 from pyptx._errors import LaunchError
-from pyptx._torch import describe, torch_dtype
-from pyptx.specs import Tile
+from pyptx._torch import describe, kind_problem, memory_problem, torch_dtype
+from pyptx.specs import Layout, Tile
 
 _numbers = itertools.count()
 _libraries: list[Any] = []
@@ -26,8 +26,22 @@ def _outputs(
 ) -> list[torch.Tensor]:
     if not inputs:
         raise LaunchError("a launch by handle needs an input tensor to know its device")
+    for index, spec in enumerate(out_specs):
+        if not isinstance(spec, Tile):
+            raise TypeError(f"out_specs[{index}] is {spec!r}, expected a Tile")
+        missing = [dim for dim in spec.symbolic_dims if dim not in env]
+        if missing:
+            raise LaunchError(
+                f"out_specs[{index}] is {spec!r}, but out_shape_env has no {missing[0]!r}; "
+                f"it has {sorted(env)}"
+            )
     return [
-        inputs[0].new_empty(spec.resolve_shape(env), dtype=torch_dtype(str(spec.dtype_name)))
+        _runtime.in_order(
+            lambda dtype, shape: inputs[0].new_empty(shape, dtype=torch_dtype(dtype)),
+            str(spec.dtype_name),
+            spec.resolve_shape(env),
+            spec.layout is Layout.COL,
+        )
         for spec in out_specs
     ]
 
@@ -40,9 +54,14 @@ def launch(
     config: _handles.Config,
 ) -> Any:
     """Allocate the outputs and launch on torch's current stream, or on the emulator."""
+    if not hasattr(handle, "__index__"):
+        raise TypeError(f"cubin_handle is {handle!r}, expected the number that a registry gave")
     for index, tensor in enumerate(inputs):
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(f"input {index} is a {type(tensor).__name__}, not a torch.Tensor")
+        problem = kind_problem(tensor) or memory_problem(tensor)
+        if problem is not None:
+            raise LaunchError(f"input {index} {problem}")
         if not tensor.is_contiguous():
             raise LaunchError(f"input {index} is not contiguous; call .contiguous() on it")
         if tensor.device != inputs[0].device:

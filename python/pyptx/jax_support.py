@@ -12,6 +12,7 @@ still works, and what does answers None or False. Importing this module does not
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ __all__ = [
     "call_kernel_via_ffi",
     "compile_ptx_to_cubin",
     "ensure_ffi_registered",
+    "export_checks",
     "get_cubin_registry",
     "register_launch_config",
     "set_mock_ffi_callback",
@@ -124,7 +126,14 @@ def shim_is_available() -> bool:
 
 
 def shim_load_error() -> str | None:
-    """Why the compiled launcher cannot be used, or None."""
+    """Why the compiled launcher cannot be used, or None.
+
+    Where JAX is loaded, that includes a jaxlib that is older than the one pyptx was built for.
+    """
+    if "jax" in sys.modules:
+        from pyptx import _jax
+
+        return _jax.registration_problem()
     try:
         _core.xla_target_capsules()
     except ImportError as error:
@@ -221,7 +230,11 @@ def set_mock_ffi_callback(callback: Callable[..., Any] | None) -> None:
 
 
 def ensure_ffi_registered() -> bool:
-    """Register the `pyptx_launch` target with JAX; False without JAX or without handlers."""
+    """Register the `pyptx_launch` target with JAX; False without JAX or without handlers.
+
+    A call of a kernel does it by itself. A process that runs what another one compiled or
+    exported, and never calls a kernel, has to.
+    """
     try:
         import jax  # noqa: F401
     except ImportError:
@@ -229,6 +242,19 @@ def ensure_ffi_registered() -> bool:
     from pyptx import _jax
 
     return _jax.register_targets()
+
+
+def export_checks() -> list[Any]:
+    """Return what `jax.export.export(..., disabled_checks=...)` needs to take kernels.
+
+    JAX asks its user to vouch for the targets of other packages. Ours reads what it wrote: a call
+    carries the kernel's text and launch plan, and a version of the plan's form.
+    """
+    from jax.export import DisabledSafetyCheck
+
+    from pyptx import _jax
+
+    return [DisabledSafetyCheck.custom_call(_jax.TARGET)]
 
 
 def call_kernel_via_ffi(
@@ -243,7 +269,9 @@ def call_kernel_via_ffi(
 ) -> Any:
     """Return the JAX call of what is registered under `cubin_handle`.
 
-    Returns an array, or a tuple of arrays, that match `out_specs`.
+    The call carries the registered text, and so works in other processes. A function that was
+    registered without its text runs in this process only, on CUDA. Returns an array, or a tuple of
+    arrays, that match `out_specs`.
     """
     if _mock_callback is not None:
         return _mock_callback(
@@ -258,10 +286,12 @@ def call_kernel_via_ffi(
         )
     from pyptx import _jax
 
-    count = len(inputs) + len(out_specs)
-    image = _handles.image(cubin_handle, count, (grid, block, cluster, smem_bytes))
     shapes = [
         _jax.result_type(str(spec.dtype_name), spec.resolve_shape(out_shape_env))
         for spec in out_specs
     ]
+    if _handles.is_raw(cubin_handle):
+        return _jax.launch_handle(int(cubin_handle), inputs, shapes)
+    count = len(inputs) + len(out_specs)
+    image = _handles.image(cubin_handle, count, (grid, block, cluster, smem_bytes))
     return _jax.launch_image(image, inputs, shapes)

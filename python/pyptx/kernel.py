@@ -15,14 +15,12 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import sys
-import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from os import PathLike, fspath
+from os import PathLike, fspath, urandom
 from typing import TYPE_CHECKING, Any
 
-from pyptx import _core, _runtime, _toolchain
+from pyptx import _bound, _core, _launch, _runtime, _toolchain
 from pyptx._bind import Signature, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures
 from pyptx._emulation import EmulatorReport
@@ -31,16 +29,17 @@ from pyptx._report import Report, SourceLine, make_report
 from pyptx._specialize import Facts, Options, Specializer, Traced
 from pyptx._tensor import TensorSpec, TmaDescriptorHandle
 from pyptx.specs import Tile
-from pyptx.torch_support import call_compiled
+from pyptx.torch_support import call_compiled, is_traced
 
 if TYPE_CHECKING:
+    from pyptx._bound import BoundKernel
     from pyptx._core import Module
 
 __all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
 
 # Compiled torch graphs name a kernel by a string; the token keeps a graph that was cached by
 # another process from naming one of ours.
-_PROCESS_TOKEN = uuid.uuid4().hex
+_PROCESS_TOKEN = urandom(16).hex()
 _numbers = itertools.count()
 kernels_by_key: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
 
@@ -99,11 +98,14 @@ class Kernel(_core.KernelBase):
         raw_directives: Sequence[tuple[str, tuple]] | None = None,
         *,
         tma: str = "pointer",
+        batch: str | None = None,
     ) -> None:
         if tma not in ("pointer", "value"):
             raise ValueError(f"tma is 'pointer' or 'value', not {tma!r}")
         what = f"kernel {fn.__name__!r}:"
-        self.signature = Signature(fn, in_specs, out_specs, raw_params)
+        if not hasattr(smem, "__index__") or smem < 0:
+            raise ValueError(f"{what} smem is a number of bytes, not {smem!r}")
+        self.signature = Signature(fn, in_specs, out_specs, raw_params, batch)
         self._arch = arch
         self._grid = (
             grid if callable(grid) or grid is None else normalize_dim3(f"{what} grid", grid)
@@ -124,6 +126,7 @@ class Kernel(_core.KernelBase):
         check_block(what, options.block)
         check_cluster(what, options.cluster)
         self.specializer = Specializer(self.signature, options)
+        self.jax_functions: dict[Any, Any] = {}  # made and used by _jax_batch
         functools.update_wrapper(self, fn)
         self._go_live(Captures(fn, self._grid))
         self._op_key = f"{fn.__name__}:{next(_numbers)}:{_PROCESS_TOKEN}"
@@ -160,6 +163,11 @@ class Kernel(_core.KernelBase):
     def smem(self) -> int:
         """Requested dynamic/shared memory size in bytes."""
         return self._smem
+
+    @property
+    def batch(self) -> str | None:
+        """Name of the dimension whose parts are independent; None where there is none."""
+        return self.signature.batch
 
     @property
     def template_params(self) -> dict[str, Any]:
@@ -261,10 +269,10 @@ class Kernel(_core.KernelBase):
         CUDA tensors and JAX arrays run on their device's current stream, CPU tensors and NumPy
         arrays on the emulator. One output is returned as it is, several as a tuple.
         """
-        # What torch.compile reads, and k.__call__ runs. k(...) calls the entry from C.
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.compiler.is_compiling():
-            return call_compiled(torch, self._op_key, args, kwargs)
+        # What torch.compile reads, and k.__call__ runs. k(...) calls the entry from C. Whatever is
+        # named here is compared before each call of the compiled function, so it names little.
+        if is_traced():
+            return call_compiled(self._op_key, args, kwargs)
         return self._entry(*args, **kwargs)
 
     def emulate(
@@ -310,7 +318,8 @@ class Kernel(_core.KernelBase):
         }
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
-        framework = _runtime.common_framework(self, args, outs or ())
+        names = self.signature.tensors[: len(self.signature.in_specs)]
+        framework = _runtime.common_framework(self.signature.name, names, args, outs or ())
         if framework == "torch":
             from pyptx import _torch
 
@@ -320,6 +329,43 @@ class Kernel(_core.KernelBase):
         else:
             results, counts = _runtime.call_numpy(self, captures, args, outs, kwargs, options)
         return (results, EmulatorReport.of(counts)) if report else results
+
+    def bind(self, *examples: Any, out: Any = None, **kwargs: Any) -> BoundKernel:
+        """Prepare a launch on tensors like these; nothing is launched.
+
+        The result is called as the kernel is, with tensors of the same shapes, element types and
+        device, and refuses others. Everything is traced, compiled and loaded when this returns, so
+        its first call may stand in a CUDA graph's capture. What the kernel reads (globals, captured
+        variables) is kept as it is now. torch tensors and NumPy arrays; for JAX see `jax.jit`.
+        """
+        return _launch.bind(self, self._refreshed().captures, examples, out, kwargs)
+
+    def launch(self, *tensors: Any, stream: Any = None, device: Any = None, **kwargs: Any) -> None:
+        """Launch with every tensor given, inputs then outputs; allocates and returns nothing.
+
+        A tensor is a torch tensor, a NumPy array, or an address (int) of dense memory, whose shape
+        then comes from its Tile and the dimensions given by keyword. `stream` is a CUstream as a
+        number or an object that has one (torch, CuPy, `__cuda_stream__`); by default torch's
+        current stream, or the default stream where no torch tensor is given. `device` is the
+        device of addresses: an ordinal, "cuda:1", or "cpu" for the emulator.
+        """
+        _launch.launch(self, self._refreshed().captures, tensors, stream, device, kwargs)
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *examples: Any,
+        targets: Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
+        """Write one specialisation to a file that C++ and `pyptx.load` launch without the source.
+
+        It is that of the dimensions and template values given, or of example tensors. The file
+        holds the PTX, the launch and the tensors' names, types and shapes, versioned and
+        checksummed; `targets=("sm_90a",)` adds binaries, so that loading there needs no compiler.
+        """
+        settled = _launch.settle(self, self._refreshed().captures, examples, kwargs)
+        _bound.write(settled, path, targets)
 
     def launch_grid(self, **kwargs: Any) -> tuple[int, int, int]:
         """Return the grid for these dimensions and template values."""
@@ -371,12 +417,15 @@ def kernel(
     reqntid: tuple[int, ...] | None = None,
     raw_directives: Sequence[tuple[str, tuple]] | None = None,
     tma: str = "pointer",
+    batch: str | None = None,
 ) -> Kernel | Callable[[Callable], Kernel]:
     """Define a PTX kernel, as a decorator with or without arguments.
 
     `in_specs` and `out_specs` describe the tensors, `grid` is a tuple or a callable that gets
     dimensions and template parameters by name. `tma="value"` passes tensor maps in the
-    parameters instead of pointers to them.
+    parameters instead of pointers to them. `batch="B"` says that the parts along that dimension
+    are independent: a call on arrays concatenated along it gives the results concatenated. `vmap`
+    of JAX and of torch is then one launch, and JAX divides the dimension among devices.
     """
 
     def decorate(function: Callable) -> Kernel:
@@ -395,6 +444,7 @@ def kernel(
             reqntid=reqntid,
             raw_directives=raw_directives,
             tma=tma,
+            batch=batch,
         )
 
     return decorate if fn is None else decorate(fn)

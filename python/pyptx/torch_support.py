@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pyptx.specs import Tile
@@ -28,6 +29,8 @@ __all__ = [
     "extract_input_shapes",
     "get_or_register_torch_op",
     "is_torch_tensor",
+    "operator_library",
+    "register_operators",
 ]
 
 _ops: dict[Any, Any] = {}
@@ -51,15 +54,42 @@ def extract_input_shapes(inputs: Sequence[Any]) -> list[tuple[int, ...]]:
     return [tuple(int(size) for size in tensor.shape) for tensor in inputs]
 
 
-def _operators() -> bool:
-    """Register the operators; Dynamo runs this at trace time and keeps the answer."""
-    from pyptx import _torch
-
-    return _torch is not None
+def is_traced() -> bool:
+    """Whether torch.compile is reading the caller; it runs this itself and keeps the answer."""
+    guards = sys.modules.get("torch._guards")
+    if guards is None or guards.TracingContext.try_get() is None:
+        return False
+    register_operators()
+    return True
 
 
 # What torch.compiler.assume_constant_result() sets; done here because torch may not be loaded.
-_operators._dynamo_marked_constant = True  # type: ignore[attr-defined]
+is_traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
+#: The operator that names a kernel, once it is registered.
+_call: Any = None
+
+
+def register_operators() -> None:
+    """Register the operators with torch, in a process that loads programs which call kernels.
+
+    A call of a kernel does it by itself; `torch.export.load` and AOTInductor packages need it
+    done before.
+    """
+    global _call
+    from pyptx import _torch_op
+
+    _call = _torch_op.call_by_name
+
+
+def operator_library() -> str:
+    """Return the path of the library that registers the operators in a program without Python.
+
+    Loading it (`dlopen`) is enough; the program is linked with libtorch.
+    """
+    path = Path(__file__).parent / "libpyptx_torch.so"
+    if not path.exists():
+        raise FileNotFoundError(f"this build of pyptx has no {path.name}; install the wheel")
+    return str(path)
 
 
 def lost_gradients(torch: Any, name: str, tensors: Sequence[Any]) -> str | None:
@@ -72,26 +102,29 @@ def lost_gradients(torch: Any, name: str, tensors: Sequence[Any]) -> str | None:
     )
 
 
-def call_compiled(torch: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_compiled(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the kernel named `key` inside a graph that is being compiled."""
-    _operators()
-    options = ""
-    outs = None
     if kwargs:
-        keywords = dict(kwargs)
-        if "out" in keywords:
-            outs = keywords.pop("out")
-            outs = list(outs) if isinstance(outs, (tuple, list)) else [outs]
-        if keywords:
-            options = repr(keywords)
-    if outs is not None:
-        refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs))
-        if refusal is not None:
-            raise RuntimeError(refusal)  # a class of our own is more than Dynamo can trace
-        torch.ops.pyptx.call_out(key, list(args), outs, options)
-        return outs[0] if len(outs) == 1 else tuple(outs)
-    results = torch.ops.pyptx.call(key, list(args), options)
-    return results[0] if len(results) == 1 else tuple(results)
+        return _call_with(key, args, kwargs)
+    first, *rest = _call(key, [*args], "") or (None,)
+    return (first, *rest) if rest else first
+
+
+def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import torch
+
+    keywords = dict(kwargs)
+    outs = keywords.pop("out", None)
+    options = repr(keywords) if keywords else ""
+    if outs is None:
+        first, *rest = _call(key, [*args], options) or (None,)
+        return (first, *rest) if rest else first
+    outs = [*outs] if isinstance(outs, (tuple, list)) else [outs]
+    refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs))
+    if refusal is not None:
+        raise RuntimeError(refusal)  # a class of our own is more than Dynamo can trace
+    torch.ops.pyptx.call_out(key, [*args], outs, options)
+    return tuple(outs) if len(outs) > 1 else outs[0]
 
 
 def call_kernel_via_torch(
@@ -172,11 +205,12 @@ def differentiable_kernel(  # noqa: ANN201
 ):
     """Join a forward and a backward kernel into one differentiable operation.
 
-    The backward kernel is called with the saved inputs, then the gradients of the outputs, and
-    returns one gradient per input. `save_for_backward` are indices of forward inputs (default:
-    all); `num_grad_inputs` is how many inputs, from the first, get gradients (default: all).
-    The result takes torch tensors (torch.autograd, also under torch.compile) and JAX arrays
-    (jax.grad).
+    The backward kernel is called with the saved inputs, then the gradients of the outputs (dense,
+    and zero for an output that is not used), and returns one gradient per input. It may be a
+    function that launches several kernels, and what it calls may be differentiable itself.
+    `save_for_backward` are indices of forward inputs (default: all); `num_grad_inputs` is how many
+    inputs, from the first, get gradients (default: all). The result takes torch tensors
+    (torch.autograd and torch.func, also under torch.compile) and JAX arrays (jax.grad).
     """
     from pyptx._autograd import DifferentiableKernel
 

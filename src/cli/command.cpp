@@ -25,6 +25,8 @@ constexpr std::array kSubcommands{
     Entry{"fmt", "print PTX files in canonical form", fmt},
     Entry{"run", "run an entry of a PTX file on the CPU emulator", run_entry},
     Entry{"explain", "tell what a diagnostic code means", explain},
+    Entry{"doctor", "tell what this machine has: driver, compilers, cache, and what to do",
+          doctor_here},
     Entry{"isa", "tell what the instruction table knows of an instruction", isa},
 };
 

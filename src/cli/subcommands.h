@@ -19,6 +19,8 @@ int check(std::span<const std::string> words, Streams& streams);
 int fmt(std::span<const std::string> words, Streams& streams);
 int explain(std::span<const std::string> words, Streams& streams);
 int isa(std::span<const std::string> words, Streams& streams);
+/// pyptx doctor, as far as no Python is needed to know it.
+int doctor_here(std::span<const std::string> words, Streams& streams);
 /// pyptx run.
 int run_entry(std::span<const std::string> words, Streams& streams);
 

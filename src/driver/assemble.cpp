@@ -4,10 +4,10 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "compilers.h"
 #include "pyptx/driver/cubin_cache.h"
-#include "pyptx/support/sha256.h"
 
 namespace pyptx::driver {
 namespace {
@@ -15,8 +15,13 @@ namespace {
 using diag::Diagnostic;
 using diag::Kind;
 
-using Finder = std::shared_ptr<PtxCompiler> (*)(std::vector<std::string>&);
-constexpr std::array<Finder, 3> kFinders{find_nvjitlink, find_ptxas, find_driver_jit};
+/// How one kind of compiler is looked for: from outside where that is possible, and for use.
+struct Search {
+  std::string (*locate)();
+  std::shared_ptr<PtxCompiler> (*find)(std::vector<std::string>& tried);
+};
+constexpr std::array<Search, 3> kCompilers{
+    {{locate_nvjitlink, find_nvjitlink}, {locate_ptxas, find_ptxas}, {nullptr, find_driver_jit}}};
 
 /// The compilers found so far. One that was found stays; one that was not is looked for again
 /// once a folder is added.
@@ -24,23 +29,31 @@ class Toolbox {
  public:
   diag::Result<std::shared_ptr<PtxCompiler>> get(Compiler wanted) {
     const std::scoped_lock lock(mutex_);
-    const std::uint64_t generation = folder_generation();
     std::vector<std::string> tried;
-    for (std::size_t i = 0; i < kFinders.size(); ++i) {
-      if (wanted != Compiler::Any && static_cast<std::size_t>(wanted) != i + 1) continue;
-      Place& place = places_[i];
-      if (place.found == nullptr && place.generation != generation) {
-        place.tried.clear();
-        place.found = kFinders[i](place.tried);
-        place.generation = generation;
-      }
-      if (place.found != nullptr) return place.found;
-      tried.insert(tried.end(), place.tried.begin(), place.tried.end());
+    for (std::size_t i = 0; i < kCompilers.size(); ++i) {
+      if (!is_wanted(wanted, i)) continue;
+      if (find_locked(i)) return places_[i].found;
+      tried.insert(tried.end(), places_[i].tried.begin(), places_[i].tried.end());
     }
     Diagnostic out(Kind::NoCompiler, {});
     out.notes = std::move(tried);
     out.notes.emplace_back("install one with: pip install nvidia-nvjitlink");
     return diag::fail(std::move(out));
+  }
+
+  /// The identity of the compiler that get() would give, if that can be told without opening it
+  /// (and is not a file that turns out to be none). Empty when there is no compiler.
+  std::string identity(Compiler wanted) {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < kCompilers.size(); ++i) {
+      if (!is_wanted(wanted, i)) continue;
+      const bool is_known = places_[i].generation == folder_generation();
+      if (places_[i].found == nullptr && !is_known && kCompilers[i].locate != nullptr) {
+        if (std::string located = kCompilers[i].locate(); !located.empty()) return located;
+      }
+      if (find_locked(i)) return places_[i].found->info().identity;
+    }
+    return {};
   }
 
  private:
@@ -49,8 +62,24 @@ class Toolbox {
     std::uint64_t generation = 0;
     std::vector<std::string> tried;
   };
+
+  static bool is_wanted(Compiler wanted, std::size_t i) {
+    return wanted == Compiler::Any || static_cast<std::size_t>(wanted) == i + 1;
+  }
+
+  bool find_locked(std::size_t i) {
+    Place& place = places_[i];
+    const std::uint64_t generation = folder_generation();
+    if (place.found == nullptr && place.generation != generation) {
+      place.tried.clear();
+      place.found = kCompilers[i].find(place.tried);
+      place.generation = generation;
+    }
+    return place.found != nullptr;
+  }
+
   std::mutex mutex_;
-  std::array<Place, kFinders.size()> places_;
+  std::array<Place, kCompilers.size()> places_;
 };
 
 Toolbox& toolbox() {
@@ -58,15 +87,33 @@ Toolbox& toolbox() {
   return *made;
 }
 
-std::string cache_key(std::string_view ptx, const AssembleOptions& options,
-                      const CompilerInfo& compiler) {
-  support::Sha256 hash;
-  hash.field("pyptx cubin");
-  hash.field(ptx);
-  hash.field(options.target);
-  for (const std::string& flag : options.flags) hash.field(flag);
-  hash.field(compiler.name);
-  return support::Sha256::hex(hash.finish());
+CacheKey key_of(std::string_view ptx, const AssembleOptions& options, std::string compiler) {
+  CacheKey key{std::string(ptx), options.target, options.flags, std::move(compiler)};
+  if (options.line_info) key.options.emplace_back(kLineInfo);
+  return key;
+}
+
+AssembleResult compile(PtxCompiler& compiler, const CacheKey& key, const AssembleOptions& asked) {
+  // A compiler reads up to the first zero byte; the rest would go unseen.
+  if (key.ptx.find('\0') != std::string::npos) {
+    return support::Failure{AssembleFailure{
+        Diagnostic(Kind::CompilerRefused, {compiler.info().name, "the text has a zero byte"}),
+        0,
+        {}}};
+  }
+  AssembleOptions options = asked;
+  options.flags = key.options;
+  auto compiled = compiler.compile(key.ptx, options);
+  if (!compiled) return compiled.failure();
+  return Assembled{std::move(compiled->cubin), compiler.info().name, std::move(compiled->log),
+                   false};
+}
+
+std::optional<Assembled> look_up(const CubinCache& cache, const CacheKey& key) {
+  auto entry = cache.get(key.digest());
+  if (!entry) return std::nullopt;
+  return Assembled{std::move(entry->cubin), std::move(entry->compiler), std::move(entry->log),
+                   true};
 }
 
 }  // namespace
@@ -77,32 +124,39 @@ diag::Result<CompilerInfo> find_compiler(Compiler wanted) {
   return (*found)->info();
 }
 
-AssembleResult assemble(std::string_view ptx, const AssembleOptions& asked) {
-  AssembleOptions options = asked;
-  if (options.line_info) options.flags.emplace_back(kLineInfo);
+std::string newest_ptx(Compiler wanted) {
+  AssembleOptions options;
+  options.target = "sm_90";
+  options.compiler = wanted;
+  options.use_cache = false;
+  const auto refused = assemble(".version 99.9\n.target sm_90\n.address_size 64\n", options);
+  if (refused || refused.error().diagnostic.kind != Kind::CompilerTooOld) return {};
+  return refused.error().diagnostic.arguments.back();
+}
+
+diag::Result<std::string> current_compiler(Compiler wanted) {
+  std::string identity = toolbox().identity(wanted);
+  if (identity.empty()) return toolbox().get(wanted).failure();
+  return identity;
+}
+
+AssembleResult assemble(std::string_view ptx, const AssembleOptions& options) {
+  const CubinCache cache = CubinCache::global();
+  CacheKey key = key_of(ptx, options, "");
+  if (options.use_cache) {
+    key.compiler = toolbox().identity(options.compiler);
+    if (auto hit = look_up(cache, key)) return std::move(*hit);
+  }
   auto found = toolbox().get(options.compiler);
   if (!found) return support::Failure{AssembleFailure{std::move(found.error()), 0, {}}};
   PtxCompiler& compiler = **found;
-  // A compiler reads up to the first zero byte; the rest would go unseen.
-  const std::string text(ptx.substr(0, ptx.find('\0')));
-  if (text.size() != ptx.size()) {
-    return support::Failure{AssembleFailure{
-        Diagnostic(Kind::CompilerRefused, {compiler.info().name, "the text has a zero byte"}),
-        0,
-        {}}};
+  if (options.use_cache && key.compiler != compiler.info().identity) {
+    key.compiler = compiler.info().identity;  // the file that was located did not open
+    if (auto hit = look_up(cache, key)) return std::move(*hit);
   }
-  const CubinCache cache = CubinCache::from_environment();
-  const std::string key = cache_key(text, options, compiler.info());
-  if (options.use_cache) {
-    if (auto entry = cache.get(key)) {
-      return Assembled{std::move(entry->cubin), compiler.info().name, std::move(entry->log), true};
-    }
-  }
-  auto compiled = compiler.compile(text, options);
-  if (!compiled) return compiled.failure();
-  if (options.use_cache) cache.put(key, {compiled->cubin, compiled->log});
-  return Assembled{std::move(compiled->cubin), compiler.info().name, std::move(compiled->log),
-                   false};
+  auto made = compile(compiler, key, options);
+  if (made && options.use_cache) cache.put(key.digest(), {made->cubin, made->log, made->compiler});
+  return made;
 }
 
 }  // namespace pyptx::driver

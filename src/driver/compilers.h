@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three compilers behind assemble(), and where they are looked for. Each is found anew when a
-// folder is added, and opened at most once.
+// The three compilers behind assemble(), and where they are looked for. Each is looked for anew
+// when a folder is added, and opened at most once. A compiler in a file can be told from its other
+// builds without opening it, which is all that a hit in the cache needs.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,9 @@ class PtxCompiler {
   const CompilerInfo& info() const { return info_; }
 
  protected:
-  explicit PtxCompiler(CompilerInfo info) : info_(std::move(info)) {}
+  explicit PtxCompiler(CompilerInfo info) : info_(std::move(info)) {
+    if (info_.identity.empty()) info_.identity = info_.name;  // its version, then
+  }
 
  private:
   CompilerInfo info_;
@@ -42,6 +45,11 @@ class PtxCompiler {
 std::vector<std::string> compiler_folders();
 /// Grows with every folder added; compilers found for an older number are looked for again.
 std::uint64_t folder_generation();
+
+/// The identity of the file that find_nvjitlink() or find_ptxas() will try first; empty when it
+/// cannot be told without trying.
+std::string locate_nvjitlink();
+std::string locate_ptxas();
 
 /// Each returns null when its compiler is not there; `tried` then gets a line saying why.
 std::shared_ptr<PtxCompiler> find_nvjitlink(std::vector<std::string>& tried);

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An entry is one file: a line naming the format and the digest of all that follows it, then the
-// log and the cubin, each after its length. Files are never changed once they have their name.
+// What is kept and what is given up; the files themselves are cache_folder.h's and their bytes
+// cache_entry.h's.
 #include "pyptx/driver/cubin_cache.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <vector>
+#include <cstring>
+#include <mutex>
 
+#include "cache_entry.h"
+#include "cache_folder.h"
 #include "pyptx/support/concat.h"
 #include "pyptx/support/sha256.h"
 
 namespace pyptx::driver {
 namespace {
 
-namespace fs = std::filesystem;
 using support::concat;
 
-constexpr std::string_view kMagic = "pyptx-cubin 1 ";
-constexpr std::string_view kSuffix = ".cubin";
-constexpr std::string_view kTemporary = ".tmp";
 constexpr std::uint64_t kDefaultLimit = std::uint64_t{1} << 30;
-constexpr auto kAbandoned = std::chrono::hours(1);  // age of a temporary that nobody will rename
+/// No kernel is as large; a file that is was not written by us, and would only cost memory.
+constexpr std::uint64_t kLargestEntry = std::uint64_t{1} << 30;
+/// The folder is looked through about this often while as many bytes as the limit are written.
+constexpr std::uint64_t kSweepsPerLimit = 64;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -52,165 +49,146 @@ std::optional<std::uint64_t> size_in(std::string_view text) {
   return value << shift;
 }
 
-std::string pack(const CubinCache::Entry& entry) {
-  support::Sha256 hash;
-  hash.field(entry.log);
-  hash.field(entry.cubin);
-  return concat(kMagic, support::Sha256::hex(hash.finish()), " ", entry.log.size(), " ",
-                entry.cubin.size(), "\n", entry.log, entry.cubin);
-}
-
-std::optional<CubinCache::Entry> unpack(std::string_view bytes) {
-  const auto end = bytes.find('\n');
-  if (end == std::string_view::npos || !bytes.starts_with(kMagic)) return std::nullopt;
-  // The digest covers the lengths; the split of log and cubin is found by it or not at all.
-  const std::string_view head = bytes.substr(kMagic.size(), end - kMagic.size());
-  const std::string_view body = bytes.substr(end + 1);
-  const auto space = head.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  std::size_t log_size = 0;
-  const char* head_end = head.data() + head.size();
-  const auto [stop, error] = std::from_chars(head.data() + space + 1, head_end, log_size);
-  if (error != std::errc{} || log_size > body.size()) return std::nullopt;
-  CubinCache::Entry entry{std::string(body.substr(log_size)),
-                          std::string(body.substr(0, log_size))};
-  if (pack(entry) != bytes) return std::nullopt;
-  return entry;
-}
-
-/// All of a regular file's bytes; nothing on any error.
-std::optional<std::string> read_file(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) return std::nullopt;
-  struct stat info{};
-  std::optional<std::string> out;
-  if (fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
-    out.emplace(static_cast<std::size_t>(info.st_size), '\0');
-    std::size_t done = 0;
-    while (done < out->size()) {
-      const ssize_t got = read(file, out->data() + done, out->size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    out->resize(done);
-    futimens(file, nullptr);  // now is the time of its last use; failing only ages it
+/// Removes the entries unused for longest until `wanted` more bytes fit into `limit`.
+void make_room(const std::string& folder, std::uint64_t wanted, std::uint64_t limit) {
+  FolderList list = sweep_folder(folder);
+  std::uint64_t total = wanted;
+  for (const FolderFile& file : list.entries) total += file.size;
+  for (const FolderFile& file : list.temporaries) total += file.size;
+  if (total <= limit) return;
+  std::sort(list.entries.begin(), list.entries.end(),
+            [](const FolderFile& a, const FolderFile& b) { return a.used < b.used; });
+  for (const FolderFile& file : list.entries) {
+    if (total <= limit) return;
+    unlink(file.path.c_str());  // by now another process may have done so
+    total -= file.size;
   }
-  close(file);
-  return out;
 }
 
-bool write_file(const std::string& path, std::string_view bytes) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return false;
-  bool ok = true;
-  while (ok && !bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    ok = put > 0;
-    if (ok) bytes.remove_prefix(static_cast<std::size_t>(put));
+/// Looking through a large folder takes longer than many compiles, so it is left to chance: a write
+/// looks with the probability that makes kSweepsPerLimit looks per `limit` bytes. Processes need
+/// not know of each other for that. Small caches are looked through every time.
+void bound_size(const std::string& folder, std::uint64_t wanted, std::uint64_t limit) {
+  const std::uint64_t stride = limit / kSweepsPerLimit;
+  if (wanted >= stride) {
+    make_room(folder, wanted, limit);
+  } else if (unlikely_number() % stride < wanted) {
+    make_room(folder, wanted, limit - limit / 16);  // what comes until the next look fits, too
   }
-  return close(file) == 0 && ok;  // a network disk may say only now that it is full
 }
 
-/// A folder that others may write to would let them choose what runs here.
-bool is_private(const std::string& folder) {
-  struct stat info{};
-  return stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         (info.st_uid == geteuid() || info.st_uid == 0) && (info.st_mode & S_IWOTH) == 0;
-}
+struct Global {
+  std::mutex mutex;
+  std::optional<CubinCache> chosen;
+};
 
-bool make_folder(const std::string& folder) {
-  std::error_code error;
-  const fs::path parent = fs::path(folder).parent_path();
-  if (!parent.empty()) fs::create_directories(parent, error);
-  return mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
+Global& global_cache() {
+  static auto* made = new Global;  // never destroyed: threads may compile while the process ends
+  return *made;
 }
 
 }  // namespace
 
+std::string CacheKey::digest() const {
+  support::Sha256 hash;
+  hash.field("pyptx cubin 2");
+  hash.field(ptx);
+  hash.field(target);
+  hash.field(compiler);
+  for (const std::string& option : options) hash.field(option);
+  return support::Sha256::hex(hash.finish());
+}
+
 CubinCache::CubinCache(std::string folder, std::uint64_t size_limit)
     : folder_(std::move(folder)), size_limit_(size_limit) {}
+
+std::string CubinCache::default_folder() {
+  if (const std::string base = environment("XDG_CACHE_HOME"); !base.empty()) return base + "/pyptx";
+  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/pyptx";
+  return {};
+}
 
 CubinCache CubinCache::from_environment() {
   const std::uint64_t limit = size_in(environment("PYPTX_CACHE_SIZE")).value_or(kDefaultLimit);
   if (environment("PYPTX_CACHE") == "0") return {"", limit};
   if (std::string chosen = environment("PYPTX_CACHE_DIR"); !chosen.empty()) return {chosen, limit};
-  if (const std::string base = environment("XDG_CACHE_HOME"); !base.empty()) {
-    return {base + "/pyptx", limit};
-  }
-  if (const std::string home = environment("HOME"); !home.empty()) {
-    return {home + "/.cache/pyptx", limit};
-  }
-  return {"", limit};
+  return {default_folder(), limit};
 }
 
-std::string CubinCache::path(std::string_view key) const {
-  return concat(folder_, "/", key, kSuffix);
+CubinCache CubinCache::global() {
+  Global& global = global_cache();
+  const std::scoped_lock lock(global.mutex);
+  return global.chosen ? *global.chosen : from_environment();
 }
 
-std::optional<CubinCache::Entry> CubinCache::get(std::string_view key) const {
-  if (folder_.empty() || !is_private(folder_)) return std::nullopt;
-  const std::string file = path(key);
-  const auto bytes = read_file(file);
+void CubinCache::set_global(std::optional<CubinCache> cache) {
+  Global& global = global_cache();
+  const std::scoped_lock lock(global.mutex);
+  global.chosen = std::move(cache);
+}
+
+std::string CubinCache::path(std::string_view digest) const {
+  return concat(folder_, "/", digest, kEntrySuffix);
+}
+
+std::optional<CubinCache::Entry> CubinCache::get(std::string_view digest) const {
+  if (folder_.empty() || !distrust(folder_).empty()) return std::nullopt;
+  const std::string file = path(digest);
+  const auto bytes = read_own_file(file, kLargestEntry);
   if (!bytes) return std::nullopt;
-  auto entry = unpack(*bytes);
+  auto entry = unpack_entry(digest, *bytes);
+  // Another process may have put a good one there since; then that is built once more.
   if (!entry) unlink(file.c_str());
   return entry;
 }
 
-bool CubinCache::put(std::string_view key, const Entry& entry) const {
-  if (folder_.empty() || !make_folder(folder_) || !is_private(folder_)) return false;
-  static std::atomic<unsigned> counter = 0;
-  std::string bytes = pack(entry);
-  if (bytes.size() > size_limit_) return false;
-  // The name tells hosts that share a disk, their processes and their threads apart.
-  std::array<char, 64> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  const std::string temporary = concat(folder_, "/", key, ".", host.data(), ".", getpid(), ".",
-                                       counter.fetch_add(1), kTemporary);
-  const bool kept =
-      write_file(temporary, bytes) && rename(temporary.c_str(), path(key).c_str()) == 0;
-  if (!kept) {
-    unlink(temporary.c_str());
-    return false;
-  }
-  evict();
-  return true;
+bool CubinCache::put(std::string_view digest, const Entry& entry) const {
+  if (folder_.empty() || !make_folder(folder_) || !distrust(folder_).empty()) return false;
+  const std::string bytes = pack_entry(digest, entry);
+  if (bytes.size() > std::min(size_limit_, kLargestEntry)) return false;
+  bound_size(folder_, bytes.size(), size_limit_);
+  return replace_file(path(digest), bytes);
 }
 
-/// Removes the entries unused for longest until the rest fits, and temporaries left by a crash.
-void CubinCache::evict() const {
-  struct File {
-    fs::file_time_type used;
-    std::uint64_t size;
-    fs::path path;
-  };
-  std::vector<File> files;
-  std::uint64_t total = 0;
-  std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;  // another process may evict at the same time
-    const std::string name = it->path().filename().string();
-    const auto used = it->last_write_time(gone);
-    if (gone) continue;
-    if (name.ends_with(kTemporary) && now - used > kAbandoned) fs::remove(it->path(), gone);
-    if (!name.ends_with(kSuffix)) continue;
-    const std::uint64_t size = it->file_size(gone);
-    if (gone) continue;
-    files.push_back({used, size, it->path()});
-    total += size;
+CubinCache::Usage CubinCache::usage() const {
+  Usage out;
+  if (folder_.empty()) return out;
+  const FolderList list = sweep_folder(folder_);
+  out.entries = list.entries.size();
+  for (const FolderFile& file : list.entries) out.bytes += file.size;
+  out.temporaries = list.temporaries.size();
+  return out;
+}
+
+std::uint64_t CubinCache::clear() const {
+  std::uint64_t removed = 0;
+  if (folder_.empty() || !distrust(folder_).empty()) return removed;
+  for (const FolderFile& file : sweep_folder(folder_).entries) {
+    if (unlink(file.path.c_str()) == 0) ++removed;
   }
-  if (total <= size_limit_) return;
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.used < b.used; });
-  for (const File& file : files) {
-    if (total <= size_limit_) return;
-    std::error_code gone;
-    fs::remove(file.path, gone);
-    total -= file.size;
+  return removed;
+}
+
+bool CubinCache::is_readable() const {
+  return !folder_.empty() && distrust(folder_).empty() && access(folder_.c_str(), R_OK | X_OK) == 0;
+}
+
+std::string CubinCache::problem() const {
+  if (folder_.empty()) {
+    return environment("PYPTX_CACHE") == "0"
+               ? "it is turned off by PYPTX_CACHE=0"
+               : "no folder is named; set PYPTX_CACHE_DIR, XDG_CACHE_HOME or HOME";
   }
+  if (!make_folder(folder_)) {
+    return concat(folder_, " cannot be made: ", std::strerror(errno),
+                  "; name another folder in PYPTX_CACHE_DIR");
+  }
+  if (std::string why = distrust(folder_); !why.empty()) return why;
+  if (access(folder_.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return concat(folder_, " cannot be written: ", std::strerror(errno),
+                  "; name another folder in PYPTX_CACHE_DIR to keep new entries");
+  }
+  return {};
 }
 
 }  // namespace pyptx::driver

@@ -19,6 +19,7 @@ using Library = struct LibraryTag*;
 using KernelHandle = struct KernelTag*;
 using Function = struct FunctionTag*;
 using Stream = struct StreamTag*;
+using Event = struct EventTag*;
 using LinkState = struct LinkStateTag*;
 
 // Codes that are treated by name; the rest keep the driver's own words.
@@ -98,7 +99,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline bool is_named(const void* stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
 /// A number that the driver takes as a pointer: an address of the device, or a mark.
-inline void* as_pointer(std::uint64_t value) { return reinterpret_cast<void*>(value); }
+inline void* as_pointer(std::uint64_t value) noexcept { return reinterpret_cast<void*>(value); }
 
 // Words of the `extra` list of a launch: a packed parameter block and its size.
 inline void* const kParamEnd = nullptr;
@@ -165,8 +166,17 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(replace_address, "cuTensorMapReplaceAddress", false, (void*, void*))                           \
   X(memory_allocate, "cuMemAlloc_v2", true, (Address*, std::size_t))                               \
   X(copy_to_device, "cuMemcpyHtoDAsync_v2", true, (Address, const void*, std::size_t, Stream))     \
+  X(memory_free, "cuMemFree_v2", true, (Address))                                                  \
+  X(copy_to_host, "cuMemcpyDtoHAsync_v2", true, (void*, Address, std::size_t, Stream))             \
   X(stream_create, "cuStreamCreate", true, (Stream*, unsigned))                                    \
   X(stream_synchronize, "cuStreamSynchronize", true, (Stream))                                     \
+  X(stream_destroy, "cuStreamDestroy_v2", true, (Stream))                                          \
+  X(stream_wait_event, "cuStreamWaitEvent", true, (Stream, Event, unsigned))                       \
+  X(event_create, "cuEventCreate", true, (Event*, unsigned))                                       \
+  X(event_record, "cuEventRecord", true, (Event, Stream))                                          \
+  X(event_synchronize, "cuEventSynchronize", true, (Event))                                        \
+  X(event_elapsed, "cuEventElapsedTime", true, (float*, Event, Event))                             \
+  X(event_destroy, "cuEventDestroy_v2", true, (Event))                                             \
   X(exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", true, (int*))                      \
   X(link_create, "cuLinkCreate_v2", true, (unsigned, int*, void**, LinkState*))                    \
   X(link_add, "cuLinkAddData_v2", true,                                                            \

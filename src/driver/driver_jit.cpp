@@ -2,8 +2,11 @@
 //
 // The compiler inside the driver (CUDA driver API, "Module Management": cuLink). The last resort:
 // it knows PTX only up to the driver's own version, and takes few options.
+#include <dlfcn.h>
+
 #include <charconv>
 
+#include "compiler_identity.h"
 #include "compiler_log.h"
 #include "compilers.h"
 #include "context.h"
@@ -69,6 +72,13 @@ bool add_flag(std::string_view flag, JitOptions& out) {
     return true;
   }
   return flag == "-v" || flag == "--verbose";  // its log is all there is
+}
+
+/// Drivers of one CUDA version have many builds, each with a compiler of its own.
+std::string library_identity(const cuda::Api& api) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(api.driver_version), &info) == 0) return {};
+  return info.dli_fname != nullptr ? compiler_identity(info.dli_fname) : std::string();
 }
 
 class DriverJit final : public PtxCompiler {
@@ -152,10 +162,9 @@ std::shared_ptr<PtxCompiler> find_driver_jit(std::vector<std::string>& tried) {
     return nullptr;
   }
   const int version = (*loaded)->version;
+  const std::string name = concat("the driver's JIT ", version / 1000, ".", version % 1000 / 10);
   return std::make_shared<DriverJit>(
-      CompilerInfo{Compiler::DriverJit,
-                   concat("the driver's JIT ", version / 1000, ".", version % 1000 / 10), ""},
-      **loaded);
+      CompilerInfo{Compiler::DriverJit, name, "", library_identity((*loaded)->api)}, **loaded);
 }
 
 }  // namespace pyptx::driver

@@ -3,10 +3,13 @@
 // nvJitLink, opened at run time (nvJitLink documentation, "User Interface"). One thread at a time:
 // its versions so far leak memory when texts are compiled in parallel.
 #include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <mutex>
 
+#include "compiler_identity.h"
 #include "compiler_log.h"
 #include "compilers.h"
 #include "cuda_api.h"
@@ -155,7 +158,24 @@ std::vector<std::string> candidates() {
   return out;
 }
 
+/// The file of an opened library, which may have been found by its bare name.
+std::string file_of(void* library, const std::string& asked) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map->l_name == nullptr)
+    return asked;
+  return *map->l_name != '\0' ? map->l_name : asked;
+}
+
 }  // namespace
+
+std::string locate_nvjitlink() {
+  for (const std::string& path : candidates()) {
+    if (path.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0) {
+      return compiler_identity(path);
+    }
+  }
+  return {};
+}
 
 std::shared_ptr<PtxCompiler> find_nvjitlink(std::vector<std::string>& tried) {
   std::string why = "no libnvJitLink.so.13 or .12 on the loader's path or in the folders given";
@@ -169,8 +189,11 @@ std::shared_ptr<PtxCompiler> find_nvjitlink(std::vector<std::string>& tried) {
     unsigned major = 0;
     unsigned minor = 0;
     if (resolve_all(library, api) && api.version(&major, &minor) == kSuccess) {
+      const std::string file = file_of(library, path);
       return std::make_shared<NvJitLink>(
-          CompilerInfo{Compiler::NvJitLink, concat("nvJitLink ", major, ".", minor), path}, api);
+          CompilerInfo{Compiler::NvJitLink, concat("nvJitLink ", major, ".", minor), file,
+                       compiler_identity(file)},
+          api);
     }
     dlclose(library);
     why = concat(path, " is older than 12.3");

@@ -5,42 +5,20 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "compiler_identity.h"
 #include "compiler_log.h"
 #include "compilers.h"
 #include "process.h"
 #include "pyptx/support/concat.h"
+#include "temporary_folder.h"
 
 namespace pyptx::driver {
 namespace {
 
-namespace fs = std::filesystem;
 using support::concat;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    const fs::path base = fs::temp_directory_path(error);
-    std::string name = ((error ? fs::path("/tmp") : base) / "pyptx-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  bool ok() const { return !path_.empty(); }
-  std::string file(std::string_view name) const { return concat(path_, "/", name); }
-
- private:
-  std::string path_;
-};
 
 bool write_file(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
@@ -99,6 +77,7 @@ std::string version_of(const std::string& path) {
   return run->output.substr(begin, run->output.find_first_not_of("0123456789.", begin) - begin);
 }
 
+/// The files that may be ptxas, best first, each with its folder.
 std::vector<std::string> candidates() {
   const char* chosen = std::getenv("PYPTX_PTXAS");
   if (chosen != nullptr && *chosen != '\0') return {chosen};
@@ -109,18 +88,28 @@ std::vector<std::string> candidates() {
       out.push_back(folder + inside);
     }
   }
-  out.emplace_back("ptxas");  // posix_spawnp looks on PATH
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty()) out.push_back(folder + "/ptxas");
+  }
+  std::erase_if(out, [](const std::string& file) { return access(file.c_str(), X_OK) != 0; });
   return out;
 }
 
 }  // namespace
 
+std::string locate_ptxas() {
+  const std::vector<std::string> files = candidates();
+  return files.empty() ? std::string() : compiler_identity(files.front());
+}
+
 std::shared_ptr<PtxCompiler> find_ptxas(std::vector<std::string>& tried) {
   for (const std::string& path : candidates()) {
-    if (path.find('/') != std::string::npos && access(path.c_str(), X_OK) != 0) continue;
     const std::string version = version_of(path);
     if (version.empty()) continue;
-    return std::make_shared<Ptxas>(CompilerInfo{Compiler::Ptxas, concat("ptxas ", version), path});
+    return std::make_shared<Ptxas>(
+        CompilerInfo{Compiler::Ptxas, concat("ptxas ", version), path, compiler_identity(path)});
   }
   const char* chosen = std::getenv("PYPTX_PTXAS");
   tried.push_back(chosen != nullptr && *chosen != '\0'

@@ -85,7 +85,8 @@ class Grid {
                   (launch.grid.y / launch.cluster.y) * (launch.grid.z / launch.cluster.z)) {}
 
   diag::Result<Report> run() {
-    const u64 cores = std::max(1U, std::thread::hardware_concurrency());
+    // Asked once: the answer comes from files, which is longer than a small launch.
+    static const u64 cores = std::max(1U, std::thread::hardware_concurrency());
     u64 threads = launch_.options.threads == 0 ? cores : launch_.options.threads;
     threads = std::min(threads, clusters_);
     if (launch_.options.trace != nullptr) trace_.emplace(*launch_.options.trace);

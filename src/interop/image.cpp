@@ -79,6 +79,12 @@ diag::Result<std::string_view> KernelImage::cubin() {
   return std::string_view((*binary)->cubin);
 }
 
+void KernelImage::adopt_cubin(const std::string& target, std::string_view cubin) {
+  const std::lock_guard lock(device_mutex_);
+  Binary& binary = binaries_[target];
+  if (binary.cubin.empty()) binary.cubin = cubin;
+}
+
 diag::Result<const driver::Launcher*> KernelImage::load_locked(int device) {
   // A machine without a driver is told so before it is told that it lacks a compiler.
   auto available = driver::available();

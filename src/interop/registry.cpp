@@ -72,10 +72,14 @@ diag::Result<std::shared_ptr<KernelImage>> Registry::image(std::int64_t handle) 
   return known->image;
 }
 
-diag::Status Registry::check(std::int64_t handle) const {
+diag::Status Registry::check(std::int64_t handle, std::size_t tensors) const {
   auto known = entry(handle);
   if (!known) return known.failure();
-  return diag::success();
+  if (known->image == nullptr) return diag::success();  // a bare function takes what it is given
+  const driver::LaunchPlan& plan = known->image->plan();
+  if (plan.tensor_count == tensors) return diag::success();
+  return diag::fail(diag::Kind::TensorCount,
+                    {plan.entry, std::to_string(plan.tensor_count), std::to_string(tensors)});
 }
 
 diag::Status Registry::set_raw(std::int64_t handle, RawLaunch launch) {
@@ -155,7 +159,11 @@ int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::s
   };
   const auto& registry = pyptx::interop::Registry::instance();
   // Before the driver is asked for anything: a wrong handle is a wrong handle without a GPU too.
-  if (const auto known = registry.check(handle); !known) return fail(known.error());
+  if (const auto known = registry.check(handle, n); !known) return fail(known.error());
+  if (ptrs == nullptr && n != 0) {
+    return fail({pyptx::diag::Kind::LaunchShape,
+                 {"the array of pointers", std::to_string(n) + " addresses", "null"}});
+  }
   const auto device = pyptx::driver::current_device();
   if (!device) return fail(device.error());
   const auto launched = registry.launch(handle, *device, stream, pointers);

@@ -92,7 +92,12 @@ diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::Lau
   launch.block = dim3(plan.block);
   launch.cluster = dim3(plan.cluster);
   launch.dynamic_shared = plan.dynamic_shared;
-  for (const HostTensor& tensor : tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const HostTensor& tensor = tensors[i];
+    if (tensor.address == 0 && tensor.bytes != 0) {
+      return diag::fail(diag::Diagnostic(diag::Kind::NullTensor, {std::to_string(i), plan.entry})
+                            .note("it has " + std::to_string(tensor.bytes) + " bytes"));
+    }
     launch.buffers.push_back({tensor.address, tensor.bytes, tensor.writable});
   }
   for (std::uint32_t i = 0; i < places.size(); ++i) {
@@ -100,6 +105,12 @@ diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::Lau
     if (!bound) return bound.failure();
   }
   return std::move(binder.out());
+}
+
+diag::Status prepare(KernelImage& image, int device) {
+  auto launcher = image.launcher(device);
+  if (!launcher) return launcher.failure();
+  return (*launcher)->prepare(device);
 }
 
 diag::Status launch(KernelImage& image, int device, void* stream,

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -26,7 +28,7 @@
 namespace pyptx::interop::xla {
 namespace {
 
-/// The type of CallSite in one XLA instance; each plugin has its own registry of types.
+/// The type of CallState in one XLA instance; each plugin has its own registry of types.
 struct StateType {
   XLA_FFI_TypeId id = XLA_FFI_UNKNOWN_TYPE_ID;
   std::mutex mutex;
@@ -35,7 +37,7 @@ StateType cuda_state;
 StateType cpu_state;
 
 const XLA_FFI_TypeInfo kStateInfo = {XLA_FFI_TypeInfo_STRUCT_SIZE, nullptr,
-                                     [](void* state) { delete static_cast<CallSite*>(state); }};
+                                     [](void* state) { delete static_cast<CallState*>(state); }};
 
 XLA_FFI_Error* register_state(const XLA_FFI_Api* api, StateType& type) {
   const std::lock_guard lock(type.mutex);
@@ -49,8 +51,25 @@ XLA_FFI_Error* register_state(const XLA_FFI_Api* api, StateType& type) {
   return api->XLA_FFI_Type_Register(&args);
 }
 
+/// An XLA older than the headers compiled here has smaller structures and fewer functions.
+XLA_FFI_Error* check_version(const Frame& frame, const XLA_FFI_Api_Version& running) {
+  const auto version = [](int major, int minor) {
+    return std::to_string(major) + "." + std::to_string(minor);
+  };
+  if (running.major_version == XLA_FFI_API_MAJOR && running.minor_version >= XLA_FFI_API_MINOR) {
+    return nullptr;
+  }
+  return frame.error("pyptx was built for XLA's FFI " +
+                         version(XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR) + ", this jaxlib has " +
+                         version(running.major_version, running.minor_version) +
+                         "; upgrade jaxlib, or build pyptx where this jaxlib is installed",
+                     XLA_FFI_Error_Code_FAILED_PRECONDITION);
+}
+
 /// Answers a query for the handler's properties. `state`: of a handler that makes call sites.
-XLA_FFI_Error* describe(const XLA_FFI_Api* api, XLA_FFI_Metadata& metadata, StateType* state) {
+XLA_FFI_Error* describe(const Frame& frame, const XLA_FFI_Api* api, XLA_FFI_Metadata& metadata,
+                        StateType* state) {
+  if (XLA_FFI_Error* error = check_version(frame, api->api_version)) return error;
   metadata.api_version = {XLA_FFI_Api_Version_STRUCT_SIZE, nullptr, XLA_FFI_API_MAJOR,
                           XLA_FFI_API_MINOR};
   metadata.traits = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE;
@@ -71,7 +90,7 @@ XLA_FFI_Error* failure(const Frame& frame, const diag::Diagnostic& diagnostic,
 XLA_FFI_Error* instantiate(const Frame& frame, StateType& type) {
   auto site = read_call_site(frame);
   if (!site) return failure(frame, site.error());
-  auto state = std::make_unique<CallSite>(std::move(*site));
+  auto state = std::make_unique<CallState>(std::move(*site));
   if (XLA_FFI_Error* error = frame.set_state(type.id, state.get())) return error;
   static_cast<void>(state.release());  // XLA's now
   return nullptr;
@@ -84,7 +103,7 @@ class Site {
     if (type != nullptr) {
       void* state = nullptr;
       error_ = frame.state(type->id, &state);
-      site_ = static_cast<const CallSite*>(state);
+      state_ = static_cast<CallState*>(state);
       return;
     }
     auto read = read_call_site(frame);
@@ -94,31 +113,45 @@ class Site {
     }
     // Nobody else holds it between two calls.
     if (read->image != nullptr) Registry::instance().handle_of(read->image);
-    own_ = std::move(*read);
-    site_ = &own_;
+    own_.emplace(std::move(*read));
+    state_ = &*own_;
   }
   XLA_FFI_Error* error() const { return error_; }
-  const CallSite* operator->() const { return site_; }
+  CallState& state() const { return *state_; }
+  const CallSite* operator->() const { return &state_->site; }
 
  private:
-  CallSite own_;
-  const CallSite* site_ = nullptr;
+  std::optional<CallState> own_;
+  CallState* state_ = nullptr;
   XLA_FFI_Error* error_ = nullptr;
 };
 
 XLA_FFI_Error* prepare_cuda(const Frame& frame) {
   const Site site(frame, &cuda_state);
   if (site.error() != nullptr) return site.error();
-  if (site->image == nullptr) return nullptr;
   std::int32_t device = 0;
   if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
+  if (site->image == nullptr || site.state().ready(device) != nullptr) return nullptr;
   auto launcher = site->image->launcher(device);
   if (!launcher) return failure(frame, launcher.error(), site->image.get());
-  const auto prepared = (*launcher)->prepare(device);
-  return prepared ? nullptr : failure(frame, prepared.error());
+  if (const auto prepared = (*launcher)->prepare(device); !prepared) {
+    return failure(frame, prepared.error());
+  }
+  site.state().set_ready(device, *launcher);
+  return nullptr;
 }
 
-XLA_FFI_Error* execute_cuda(const Frame& frame, StateType* type) {
+diag::Status launch_site(const Site& site, std::int32_t device, void* stream,
+                         std::span<const std::uint64_t> tensors) {
+  if (const driver::Launcher* ready = site.state().ready(device)) {
+    return ready->launch(stream, device, tensors.data(), tensors.size());
+  }
+  return site->image != nullptr
+             ? launch(*site->image, device, stream, tensors)
+             : Registry::instance().launch(site->handle, device, stream, tensors);
+}
+
+XLA_FFI_Error* execute_cuda(Frame frame, StateType* type) {
   const Site site(frame, type);
   if (site.error() != nullptr) return site.error();
   void* stream = nullptr;
@@ -126,20 +159,18 @@ XLA_FFI_Error* execute_cuda(const Frame& frame, StateType* type) {
   std::int32_t device = 0;
   if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
 
+  frame.skip_arguments(site->unread);
   std::array<std::uint64_t, kMaxBuffers> pointers;
   const std::size_t count = frame.buffer_count();
   if (count > kMaxBuffers) return frame.too_many_buffers();
   for (std::size_t i = 0; i < count; ++i) {
     pointers[i] = reinterpret_cast<std::uintptr_t>(frame.buffer(i).data);
   }
-  const std::span<const std::uint64_t> tensors(pointers.data(), count);
-  const auto launched = site->image != nullptr
-                            ? launch(*site->image, device, stream, tensors)
-                            : Registry::instance().launch(site->handle, device, stream, tensors);
+  const auto launched = launch_site(site, device, stream, {pointers.data(), count});
   return launched ? nullptr : failure(frame, launched.error(), site->image.get());
 }
 
-XLA_FFI_Error* execute_cpu(const Frame& frame, StateType* type) {
+XLA_FFI_Error* execute_cpu(Frame frame, StateType* type) {
   const Site site(frame, type);
   if (site.error() != nullptr) return site.error();
   std::shared_ptr<KernelImage> image = site->image;
@@ -148,6 +179,7 @@ XLA_FFI_Error* execute_cpu(const Frame& frame, StateType* type) {
     if (!named) return failure(frame, named.error());
     image = std::move(*named);
   }
+  frame.skip_arguments(site->unread);
   std::array<HostTensor, kMaxBuffers> tensors;
   const std::size_t count = frame.buffer_count();
   if (count > kMaxBuffers) return frame.too_many_buffers();
@@ -166,7 +198,7 @@ template <typename Body>
 XLA_FFI_Error* serve(XLA_FFI_CallFrame* call_frame, StateType* state, Body&& body) {
   const Frame frame(call_frame);
   if (XLA_FFI_Metadata* metadata = frame.metadata()) {
-    return describe(call_frame->api, *metadata, state);
+    return describe(frame, call_frame->api, *metadata, state);
   }
   return std::forward<Body>(body)(frame);
 }
@@ -222,6 +254,8 @@ std::span<const Handlers> handlers() {
   return kHandlers;
 }
 
+std::array<int, 2> version() { return {XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR}; }
+
 std::string_view unavailable_reason() { return ""; }
 
 }  // namespace pyptx::interop::xla
@@ -231,6 +265,8 @@ std::string_view unavailable_reason() { return ""; }
 namespace pyptx::interop::xla {
 
 std::span<const Handlers> handlers() { return {}; }
+
+std::array<int, 2> version() { return {}; }
 
 std::string_view unavailable_reason() {
   return "pyptx was built without XLA's headers: build it where jaxlib is installed, or set "

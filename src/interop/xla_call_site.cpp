@@ -9,8 +9,9 @@
 #include "pyptx/interop/registry.h"
 
 namespace pyptx::interop::xla {
+namespace {
 
-diag::Result<CallSite> read_call_site(const Frame& frame) {
+diag::Result<CallSite> read_kernel(const Frame& frame) {
   if (const auto handle = frame.integer("cubin_handle")) return CallSite{nullptr, *handle};
   const auto hash = frame.string("hash");
   if (!hash) return diag::fail(diag::Kind::CallAttribute, {"`hash` or `cubin_handle`", "neither"});
@@ -31,6 +32,19 @@ diag::Result<CallSite> read_call_site(const Frame& frame) {
     return diag::fail(diag::Kind::ContentHash, {std::string(*hash), image->hash()});
   }
   return CallSite{std::move(image), 0};
+}
+
+}  // namespace
+
+diag::Result<CallSite> read_call_site(const Frame& frame) {
+  auto site = read_kernel(frame);
+  const std::int64_t unread = frame.integer("unread").value_or(0);
+  if (site && unread < 0) {
+    return diag::fail(diag::Kind::CallAttribute,
+                      {"`unread`, a number of arguments", std::to_string(unread)});
+  }
+  if (site) site->unread = static_cast<std::size_t>(unread);
+  return site;
 }
 
 }  // namespace pyptx::interop::xla

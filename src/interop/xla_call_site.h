@@ -4,10 +4,15 @@
 // process does not know it yet, or a handle. Included only where XLA's headers are at hand.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "pyptx/diag/diagnostic.h"
+#include "pyptx/driver/device.h"
+#include "pyptx/driver/launch.h"
 #include "pyptx/interop/image.h"
 #include "xla_frame.h"
 
@@ -17,8 +22,32 @@ namespace pyptx::interop::xla {
 struct CallSite {
   std::shared_ptr<KernelImage> image;
   std::int64_t handle = 0;
+  /// The last arguments, whose memory results take and which the kernel does not get.
+  std::size_t unread = 0;
 };
 
 diag::Result<CallSite> read_call_site(const Frame& frame);
+
+/// What XLA keeps for a call of a compiled program: the call site, and the launcher of each device
+/// once it is loaded and prepared there. XLA prepares before every run; after the first there is
+/// nothing left to do.
+struct CallState {
+  explicit CallState(CallSite from) : site(std::move(from)) {}
+
+  const driver::Launcher* ready(std::int32_t device) const {
+    return is_known(device)
+               ? launchers[static_cast<std::size_t>(device)].load(std::memory_order_acquire)
+               : nullptr;
+  }
+  void set_ready(std::int32_t device, const driver::Launcher* launcher) {
+    if (is_known(device)) {
+      launchers[static_cast<std::size_t>(device)].store(launcher, std::memory_order_release);
+    }
+  }
+  static bool is_known(std::int32_t device) { return device >= 0 && device < driver::kMaxDevices; }
+
+  const CallSite site;
+  std::array<std::atomic<const driver::Launcher*>, driver::kMaxDevices> launchers{};
+};
 
 }  // namespace pyptx::interop::xla

@@ -4,6 +4,7 @@
 // allocation. Private to the interop layer; included only where XLA's headers are at hand.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -21,7 +22,8 @@ std::uint64_t byte_count(const XLA_FFI_Buffer& buffer);
 
 class Frame {
  public:
-  explicit Frame(XLA_FFI_CallFrame* frame) : frame_(frame) {}
+  explicit Frame(XLA_FFI_CallFrame* frame)
+      : frame_(frame), arguments_(static_cast<std::size_t>(frame->args.size)) {}
 
   /// Where to write the handler's properties when the frame asks for them, else null.
   XLA_FFI_Metadata* metadata() const {
@@ -34,21 +36,20 @@ class Frame {
   }
 
   // --- buffers: arguments, then results ------------------------------------------------------
+  /// Leaves out the last `count` arguments from here on.
+  void skip_arguments(std::size_t count) { arguments_ -= std::min(count, arguments_); }
   std::size_t buffer_count() const {
-    return static_cast<std::size_t>(frame_->args.size + frame_->rets.size);
+    return arguments_ + static_cast<std::size_t>(frame_->rets.size);
   }
-  bool is_result(std::size_t index) const {
-    return index >= static_cast<std::size_t>(frame_->args.size);
-  }
+  bool is_result(std::size_t index) const { return index >= arguments_; }
   const XLA_FFI_Buffer& buffer(std::size_t index) const {
-    const auto arguments = static_cast<std::size_t>(frame_->args.size);
     void* buffer =
-        is_result(index) ? frame_->rets.rets[index - arguments] : frame_->args.args[index];
+        is_result(index) ? frame_->rets.rets[index - arguments_] : frame_->args.args[index];
     return *static_cast<const XLA_FFI_Buffer*>(buffer);
   }
   /// Whether some result has the same memory as argument `index`.
   bool is_aliased(std::size_t index) const {
-    for (std::size_t i = static_cast<std::size_t>(frame_->args.size); i < buffer_count(); ++i) {
+    for (std::size_t i = arguments_; i < buffer_count(); ++i) {
       if (buffer(i).data == buffer(index).data) return true;
     }
     return false;
@@ -77,6 +78,7 @@ class Frame {
   std::int64_t find(std::string_view name) const;
 
   XLA_FFI_CallFrame* frame_;
+  std::size_t arguments_;
 };
 
 }  // namespace pyptx::interop::xla

@@ -98,7 +98,7 @@ class Resolver {
   void set_space(OperandSpec& spec, const tables::OperandRow& row) const {
     spec.state_space = row.space;
     if (row.space_slot < 0) return;
-    const auto slot = static_cast<std::size_t>(row.space_slot);
+    const auto slot = static_cast<std::size_t>(static_cast<std::uint8_t>(row.space_slot));
     spec.space = slice(tables::kSlots, form_.slots)[slot].slot;
     if (binding_[slot] >= 0)
       spec.state_space = modifiers_[static_cast<std::size_t>(binding_[slot])];

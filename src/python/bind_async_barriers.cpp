@@ -27,7 +27,7 @@ using build::SharedPlace;
 using build::Tracer;
 namespace mbar = build::mbarrier;
 
-const build::Argument kBarrier{"an mbarrier", "b|bar"};
+constexpr build::Argument kBarrier{"an mbarrier", "b|bar"};
 
 MbarrierRef barrier_at(const MbarrierArray& barriers, nb::handle index) {
   return traced([&](Tracer& t) {

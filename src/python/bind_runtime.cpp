@@ -102,6 +102,16 @@ void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint3
   plan.params.push_back({kind, tensor, size, bits, map});
 }
 
+/// Tensors over which a map is made, by index.
+std::vector<std::uint32_t> map_tensors(const driver::LaunchPlan& plan) {
+  using Kind = driver::ParamSlot::Kind;
+  std::vector<std::uint32_t> out;
+  for (const driver::ParamSlot& slot : plan.params) {
+    if (slot.kind == Kind::MapPointer || slot.kind == Kind::MapValue) out.push_back(slot.tensor);
+  }
+  return out;
+}
+
 void launch(KernelImage& image, int device, std::uint64_t stream,
             const std::vector<std::uint64_t>& pointers) {
   auto launched = [&] {
@@ -205,6 +215,12 @@ void bind_plan(nb::module_& m) {
             add_slot(p, Kind::MapValue, t, 128, 0, map);
           },
           nb::arg("tensor"), nb::arg("map"))
+      .def(
+          "check",
+          [](const LaunchPlan& p) {
+            if (const auto problem = p.problem()) raise(*problem);
+          },
+          "Raises what no device can launch.")
       .def_prop_ro("text", &LaunchPlan::to_text)
       .def_ro("entry", &LaunchPlan::entry)
       .def_prop_ro("grid", [](const LaunchPlan& p) { return triple(p.grid); })
@@ -212,6 +228,7 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("cluster", [](const LaunchPlan& p) { return triple(p.cluster); })
       .def_ro("dynamic_shared", &LaunchPlan::dynamic_shared)
       .def_ro("tensor_count", &LaunchPlan::tensor_count)
+      .def_prop_ro("map_tensors", &map_tensors)
       .def("__eq__", [](const LaunchPlan& a, const LaunchPlan& b) { return a == b; });
 }
 
@@ -241,7 +258,10 @@ void bind_runtime(nb::module_& m) {
   bind_image(m);
   bind_emulator(m);
   bind_runtime_device(m);
+  bind_cache(m);
   bind_runtime_handles(m);
+  bind_saved(m);
+  bind_torch_op(m);
   bind_guards(m);
   bind_entry(m);
   bind_kernel_base(m);

@@ -30,9 +30,15 @@ layout::Interleave map_interleave(const std::string& name);
 
 /// What the machine offers: driver, devices, compilers, descriptors.
 void bind_runtime_device(nb::module_& m);
+/// The disk cache of cubins.
+void bind_cache(nb::module_& m);
 /// Running an image on the emulator.
 void bind_emulator(nb::module_& m);
 /// Handles of this process, and the XLA targets.
 void bind_runtime_handles(nb::module_& m);
+/// Saved kernels, and loading an image before its first launch.
+void bind_saved(nb::module_& m);
+/// Kernels of torch graphs, and the operators that launch them.
+void bind_torch_op(nb::module_& m);
 
 }  // namespace pyptx::python

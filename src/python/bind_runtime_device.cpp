@@ -115,13 +115,26 @@ nb::dict device_info(int ordinal) {
   return out;
 }
 
+driver::Compiler compiler_kind(const std::string& name) {
+  using driver::Compiler;
+  if (name == "best") return Compiler::Any;
+  if (name == "nvjitlink") return Compiler::NvJitLink;
+  if (name == "ptxas") return Compiler::Ptxas;
+  if (name == "driver") return Compiler::DriverJit;
+  throw nb::value_error("a compiler is 'best', 'nvjitlink', 'ptxas' or 'driver'");
+}
+
 /// (cubin, log, compiler)
 std::tuple<nb::bytes, std::string, std::string> assemble(const std::string& ptx,
                                                          const std::string& target,
-                                                         std::vector<std::string> flags) {
+                                                         std::vector<std::string> flags,
+                                                         bool use_cache,
+                                                         const std::string& compiler) {
   driver::AssembleOptions options;
   options.target = target;
   options.flags = std::move(flags);
+  options.use_cache = use_cache;
+  options.compiler = compiler_kind(compiler);
   auto assembled = [&] {
     nb::gil_scoped_release release;
     return driver::assemble(ptx, options);
@@ -185,7 +198,8 @@ void bind_runtime_device(nb::module_& m) {
   m.def("add_compiler_folder", &driver::add_compiler_folder, nb::arg("folder"));
   m.def("find_compiler", &find_compiler);
   m.def("assemble", &assemble, nb::arg("ptx"), nb::arg("target"),
-        nb::arg("flags") = std::vector<std::string>{});
+        nb::arg("flags") = std::vector<std::string>{}, nb::kw_only(), nb::arg("use_cache") = true,
+        nb::arg("compiler") = "best");
   m.def("occupancy", &occupancy, nb::arg("target"), nb::arg("registers"), nb::arg("shared"),
         nb::arg("threads"));
   m.def("shared_of_cta", &shared_of_cta, nb::arg("target"));

@@ -34,7 +34,7 @@ void register_launch_config(std::int64_t handle, std::uint64_t function, Triple 
 
 void launch_raw(std::int64_t handle, std::uint64_t stream, std::vector<std::uint64_t> pointers) {
   int device = 0;
-  unwrap(registry().check(handle));
+  unwrap(registry().check(handle, pointers.size()));
   device = unwrap(driver::current_device());
   auto launched = [&] {
     nb::gil_scoped_release release;
@@ -86,6 +86,10 @@ void bind_runtime_handles(nb::module_& m) {
       nb::arg("handle"), nb::arg("arg_index"), nb::arg("host_blob"), nb::arg("device_blob"));
   m.def("launch_raw", &launch_raw, nb::arg("handle"), nb::arg("stream"), nb::arg("pointers"));
   m.def("xla_target_capsules", &xla_target_capsules);
+  m.def("xla_ffi_version", [] {
+    const auto [major, minor] = interop::xla::version();
+    return nb::make_tuple(major, minor);
+  });
 }
 
 }  // namespace pyptx::python

@@ -26,7 +26,7 @@ using build::Tracer;
 using Text = std::optional<std::string>;
 namespace tc = build::tcgen05;
 
-const build::Argument kAddress{"the tensor memory address", "taddr"};
+constexpr build::Argument kAddress{"the tensor memory address", "taddr"};
 
 void bind_allocation(nb::module_& m) {
   m.def(

@@ -24,7 +24,7 @@ using build::Index;
 using build::Tracer;
 namespace tma = build::tma;
 
-const build::Argument kPolicy{"the cache policy", "cache_policy"};
+constexpr build::Argument kPolicy{"the cache policy", "cache_policy"};
 
 tma::LoadOptions load_options(Tracer& t, int cta_group, nb::handle mask, nb::handle policy,
                               nb::handle pred) {

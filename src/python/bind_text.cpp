@@ -21,6 +21,7 @@
 #include "errors.h"
 #include "module_object.h"
 #include "pyptx/cli/command.h"
+#include "pyptx/cli/doctor.h"
 #include "pyptx/isa/form_info.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/text/text.h"
@@ -106,9 +107,32 @@ std::vector<std::pair<std::string, std::size_t>> forms(const std::string& text) 
   return found;
 }
 
+cli::Streams process_streams() {
+  return {
+      std::cin,       std::cout, std::cerr, isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0,
+      &is_interrupted};
+}
+
+using FindingRow = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                              std::vector<std::pair<std::string, std::string>>>;
+
+int doctor(const std::vector<std::string>& words, const std::vector<FindingRow>& rows) {
+  using State = cli::Finding::State;
+  std::vector<cli::Finding> findings;
+  for (const auto& [part, subject, state, detail, remedy, facts] : rows) {
+    const State meant = state == "good"     ? State::Good
+                        : state == "absent" ? State::Absent
+                                            : State::Broken;
+    findings.push_back({part, subject, meant, detail, remedy, facts});
+  }
+  cli::Streams streams = process_streams();
+  const int status = cli::doctor(words, streams, findings);
+  std::cout.flush();
+  return status;
+}
+
 int command(const std::vector<std::string>& words) {
-  const int status = cli::run(words, {std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0,
-                                      isatty(STDERR_FILENO) != 0, &is_interrupted});
+  const int status = cli::run(words, process_streams());
   std::cout.flush();
   const nb::gil_scoped_acquire acquire;
   if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // Ctrl-C
@@ -139,6 +163,7 @@ void bind_text(nb::module_& m) {
   m.def("verify_module", &verify_module, "module"_a, "lint"_a, "max_diagnostics"_a);
   m.def("forms", &forms, "text"_a,
         "(opcode, number among its forms in the table) of every instruction.");
+  m.def("doctor", &doctor, "words"_a, "findings"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("command", &command, "words"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 

@@ -13,10 +13,12 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "call_guards.h"
 #include "call_table.h"
+#include "call_tensors.h"
 #include "errors.h"
 #include "pyptx/interop/run.h"
 
@@ -30,7 +32,6 @@ struct Entry {
   PyObject* stale;   // set with the guards
   PyObject* weak_references;
   CallTable* table;
-  OutputMaker::Source source;
   unsigned long long hits;
   unsigned long long misses;
 };
@@ -57,137 +58,78 @@ PyObject* guarded(F&& body) {
 
 // --- one call ----------------------------------------------------------------------------------
 
-/// The tensors of a call and where they are.
-struct Call {
-  const Torch* torch = nullptr;
-  bool grad = false;
-  std::array<dlpack::Tensor, kMaxTensors> views;
-  std::array<PyObject*, kMaxTensors> outputs;  // owned references
-  std::size_t input_count = 0;
-  std::size_t output_count = 0;
+/// Lets other threads of the interpreter run while it lives.
+class WithoutInterpreter {
+ public:
+  WithoutInterpreter() : state_(PyEval_SaveThread()) {}
+  ~WithoutInterpreter() { PyEval_RestoreThread(state_); }
+  WithoutInterpreter(const WithoutInterpreter&) = delete;
+  WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
 
-  Call() = default;
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-  ~Call() {
-    for (std::size_t i = 0; i < output_count; ++i) Py_DECREF(outputs[i]);
-  }
-
-  bool read_inputs(PyObject* const* args, std::size_t count) {
-    if (count > kMaxTensors) return false;
-    torch = Torch::loaded();
-    if (torch == nullptr || torch->is_watched()) return false;
-    grad = torch->grad_enabled();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!torch->read(args[i], grad, views[i])) return false;
-    }
-    input_count = count;
-    return true;
-  }
-
-  /// Takes the caller's output tensors. False when they are not what the kernel writes.
-  bool take_outputs(const Specialisation& specialisation, PyObject* out) {
-    PyObject* single[] = {out};
-    PyObject* const* items = single;
-    Py_ssize_t count = 1;
-    if (PyTuple_CheckExact(out) || PyList_CheckExact(out)) {
-      items = PySequence_Fast_ITEMS(out);
-      count = PySequence_Fast_GET_SIZE(out);
-    }
-    if (static_cast<std::size_t>(count) != specialisation.outputs.size()) return false;
-    for (std::size_t i = 0; i < specialisation.outputs.size(); ++i) {
-      dlpack::Tensor& view = views[input_count + i];
-      if (!torch->read(items[i], grad, view) || !(view.device == views[0].device) ||
-          !specialisation.outputs[i].matches(view) || overlaps(specialisation, i)) {
-        return false;
-      }
-      outputs[output_count++] = Py_NewRef(items[i]);
-    }
-    return true;
-  }
-
-  /// Whether output `i` shares memory with one before it.
-  bool overlaps(const Specialisation& specialisation, std::size_t i) const {
-    const std::uint64_t begin = address(input_count + i);
-    for (std::size_t j = 0; j < i; ++j) {
-      const std::uint64_t other = address(input_count + j);
-      if (begin < other + specialisation.outputs[j].bytes &&
-          other < begin + specialisation.outputs[i].bytes) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /// False with a Python error set.
-  bool make_outputs(Specialisation& specialisation, OutputMaker::Source source,
-                    PyObject* const* args) {
-    for (std::size_t i = 0; i < specialisation.makers.size(); ++i) {
-      PyObject* made = specialisation.makers[i].make(*torch, source, views[0].device, args);
-      if (made == nullptr) return false;
-      outputs[output_count++] = made;
-      if (torch->api().view(made, &views[input_count + i]) != 0) return false;
-    }
-    return true;
-  }
-
-  std::uint64_t address(std::size_t index) const {
-    return reinterpret_cast<std::uintptr_t>(views[index].data) + views[index].byte_offset;
-  }
-
-  /// The outputs as the caller gets them: None, one, or a tuple.
-  PyObject* result() {
-    if (output_count == 0) Py_RETURN_NONE;
-    if (output_count == 1) return Py_NewRef(outputs[0]);
-    PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(output_count));
-    for (std::size_t i = 0; tuple != nullptr && i < output_count; ++i) {
-      PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), Py_NewRef(outputs[i]));
-    }
-    return tuple;
-  }
+ private:
+  PyThreadState* state_;
 };
 
-/// False with a Python error set. The interpreter is let go while the driver or the emulator
-/// works: a launch waits when the queue is full, and a host callback may need the interpreter.
-bool launch_cuda(const Call& call, interop::KernelImage& image) {
-  void* stream = nullptr;
-  const dlpack::Device device = call.views[0].device;
-  if (!call.torch->current_stream(device, &stream)) {
-    PyErr_SetString(PyExc_RuntimeError, "torch did not say which CUDA stream is current");
-    return false;
-  }
-  std::array<std::uint64_t, kMaxTensors> pointers;
-  const std::size_t count = call.input_count + call.output_count;
-  for (std::size_t i = 0; i < count; ++i) pointers[i] = call.address(i);
-
-  PyThreadState* state = PyEval_SaveThread();
-  const auto launched = interop::launch(image, device.id, stream, {pointers.data(), count});
-  PyEval_RestoreThread(state);
-  if (launched) return true;
+/// Sets the Python error of a refused launch; false.
+bool refuse(const diag::Diagnostic& why, const interop::KernelImage& image) {
   const auto table = image.locations();
-  return guarded([&]() -> PyObject* { raise(launched.error(), table.get()); }) != nullptr;
+  return guarded([&]() -> PyObject* { raise(why, table.get()); }) != nullptr;
 }
 
-bool run_emulator(const Call& call, const Specialisation& specialisation) {
-  std::array<interop::HostTensor, kMaxTensors> tensors;
-  const std::size_t inputs = call.input_count;
-  const std::size_t count = inputs + call.output_count;
+diag::Status launch_cuda(const CallTensors& tensors, interop::KernelImage& image, void* stream) {
+  std::array<std::uint64_t, kMaxTensors> pointers;
+  const std::size_t count = tensors.count();
+  for (std::size_t i = 0; i < count; ++i) pointers[i] = tensors.address(i);
+  return interop::launch(image, tensors.device().id, stream, {pointers.data(), count});
+}
+
+diag::Status run_emulator(const CallTensors& tensors, const Specialisation& specialisation) {
+  std::array<interop::HostTensor, kMaxTensors> memory;
+  const std::size_t inputs = tensors.input_count();
+  const std::size_t count = tensors.count();
   for (std::size_t i = 0; i < count; ++i) {
     const TensorShape& shape =
         i < inputs ? specialisation.inputs[i] : specialisation.outputs[i - inputs];
-    tensors[i] = {call.address(i), shape.bytes, true};
+    memory[i] = {tensors.address(i), shape.bytes, true};
   }
-  interop::KernelImage& image = *specialisation.image;
-
-  PyThreadState* state = PyEval_SaveThread();
   emu::Options options;
   options.interrupt = &is_interrupted;
-  const auto report = interop::emulate(image, {tensors.data(), count}, options);
-  PyEval_RestoreThread(state);
-  if (PyErr_Occurred() != nullptr) return false;  // the signal handler's
-  if (report) return true;
-  const auto table = image.locations();
-  return guarded([&]() -> PyObject* { raise(report.error(), table.get()); }) != nullptr;
+  auto report = interop::emulate(*specialisation.image, {memory.data(), count}, options);
+  if (!report) return report.failure();
+  return diag::success();
+}
+
+diag::Status launch(const CallTensors& tensors, const Specialisation& specialisation,
+                    void* stream) {
+  return specialisation.device == dlpack::DeviceType::Cuda
+             ? launch_cuda(tensors, *specialisation.image, stream)
+             : run_emulator(tensors, specialisation);
+}
+
+/// Makes the outputs where `make` says so, and launches. False with a Python error set. The
+/// interpreter is let go meanwhile: a launch waits when the queue is full, and a host callback may
+/// need the interpreter.
+bool run(CallTensors& tensors, Specialisation& specialisation, bool make) {
+  void* stream = nullptr;
+  if (specialisation.device == dlpack::DeviceType::Cuda &&
+      !tensors.torch().current_stream(tensors.device(), &stream)) {
+    PyErr_SetString(PyExc_RuntimeError, "torch did not say which CUDA stream is current");
+    return false;
+  }
+  std::optional<diag::Status> status;
+  if (!make || tensors.can_make_tensors()) {
+    const WithoutInterpreter released;
+    if (!make || tensors.make_tensors(specialisation)) {
+      status.emplace(launch(tensors, specialisation, stream));
+    }
+  }
+  if (!status) {
+    if (!tensors.make_objects(specialisation)) return false;
+    const WithoutInterpreter released;
+    status.emplace(launch(tensors, specialisation, stream));
+  }
+  if (PyErr_Occurred() != nullptr) return false;  // a signal handler's, during an emulation
+  return status->ok() || refuse(status->error(), *specialisation.image);
 }
 
 /// Calls `function(args, kwargs)`.
@@ -236,30 +178,19 @@ bool read_keywords(PyObject* keywords, PyObject* const* values, PyObject** out) 
 
 PyObject* run_entry(Entry* self, PyObject* const* args, std::size_t count, PyObject* keywords) {
   PyObject* out = nullptr;
-  Call call;
-  if (!read_keywords(keywords, args + count, &out) || !call.read_inputs(args, count)) {
+  CallTensors tensors;
+  if (!read_keywords(keywords, args + count, &out) || !tensors.read_inputs(args, count)) {
     return call_slow_path(self, args, count, keywords);
   }
-  const auto* found = self->table->find({call.views.data(), count});
-  if (found == nullptr) return call_slow_path(self, args, count, keywords);
-  // Held: the table may change while the interpreter is let go.
-  const std::shared_ptr<Specialisation> specialisation = *found;
-  if (out != nullptr) {
-    if (!call.take_outputs(*specialisation, out)) {
-      return call_slow_path(self, args, count, keywords);
-    }
-  } else if (!call.make_outputs(*specialisation, self->source, args)) {
-    return nullptr;
+  const SpecialisationUse specialisation = self->table->find(tensors.inputs());
+  if (specialisation == nullptr) return call_slow_path(self, args, count, keywords);
+  if (out != nullptr && !tensors.take_outputs(*specialisation, out)) {
+    return call_slow_path(self, args, count, keywords);
   }
   ++self->hits;
-  const bool done = specialisation->device == dlpack::DeviceType::Cuda
-                        ? launch_cuda(call, *specialisation->image)
-                        : run_emulator(call, *specialisation);
-  if (!done) return nullptr;
-  if (out != nullptr && !call.torch->mark_written(call.outputs.data(), call.output_count)) {
-    return nullptr;
-  }
-  return call.result();
+  if (!run(tensors, *specialisation, out == nullptr)) return nullptr;
+  if (out != nullptr && !tensors.mark_written()) return nullptr;
+  return tensors.result();
 }
 
 PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
@@ -292,26 +223,30 @@ std::vector<TensorShape> read_shapes(nanobind::handle sequence) {
 }
 
 PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"inputs", "outputs", "device_type", "image", nullptr};
+  static const char* names[] = {"inputs", "outputs",      "device_type",
+                                "image",  "device_index", nullptr};
   PyObject* inputs = nullptr;
   PyObject* outputs = nullptr;
   const char* device = nullptr;
   PyObject* image = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO:add", const_cast<char**>(names), &inputs,
-                                  &outputs, &device, &image) == 0) {
+  int device_index = -1;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|i:add", const_cast<char**>(names), &inputs,
+                                  &outputs, &device, &image, &device_index) == 0) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
     namespace nb = nanobind;
-    auto added = std::make_shared<Specialisation>();
+    SpecialisationUse added(new Specialisation);
     added->inputs = read_shapes(inputs);
     added->outputs = read_shapes(outputs);
     const std::string_view kind = device;
     if (kind != "cuda" && kind != "cpu") throw nb::value_error("device_type is 'cuda' or 'cpu'");
     added->device = kind == "cuda" ? dlpack::DeviceType::Cuda : dlpack::DeviceType::Cpu;
+    added->device_index = device_index;
     added->image = nb::cast<std::shared_ptr<interop::KernelImage>>(nb::handle(image));
     if (!added->complete()) throw nb::value_error("the image's plan counts other tensors");
-    if (Torch::load() == nullptr) return nullptr;
+    const bool on_cuda = added->device == dlpack::DeviceType::Cuda;
+    if ((on_cuda ? Torch::load_cuda() : Torch::load()) == nullptr) return nullptr;
     reinterpret_cast<Entry*>(object)->table->add(std::move(added));
     Py_RETURN_NONE;
   });
@@ -342,16 +277,10 @@ PyObject* entry_clear(PyObject* object, PyObject*) {
 }
 
 PyObject* entry_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"slow_path", "outputs_from", nullptr};
+  static const char* names[] = {"slow_path", nullptr};
   PyObject* slow_path = nullptr;
-  const char* source = "empty";
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "O|s:Entry", const_cast<char**>(names),
-                                  &slow_path, &source) == 0) {
-    return nullptr;
-  }
-  const std::string_view from = source;
-  if (from != "empty" && from != "exchange") {
-    PyErr_SetString(PyExc_ValueError, "outputs_from is 'empty' or 'exchange'");
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "O:Entry", const_cast<char**>(names),
+                                  &slow_path) == 0) {
     return nullptr;
   }
   auto* self = reinterpret_cast<Entry*>(type->tp_alloc(type, 0));
@@ -359,7 +288,6 @@ PyObject* entry_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   self->vectorcall = entry_call;
   self->slow_path = Py_NewRef(slow_path);
   self->table = new CallTable;
-  self->source = from == "empty" ? OutputMaker::Source::Strided : OutputMaker::Source::Exchange;
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -401,7 +329,7 @@ Py_ssize_t entry_length(PyObject* object) {
 PyMethodDef entry_methods[] = {
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry_add)),
      METH_VARARGS | METH_KEYWORDS,
-     "add(inputs, outputs, device_type, image)\n--\n\n"
+     "add(inputs, outputs, device_type, image, device_index=-1)\n--\n\n"
      "Prepares calls whose tensors are exactly these: (dtype, shape) of each."},
     {"watch", entry_watch, METH_VARARGS,
      "watch(guards, stale)\n--\n\n"
@@ -422,7 +350,7 @@ PyMemberDef entry_members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot entry_slots[] = {
-    {Py_tp_doc, const_cast<char*>("Entry(slow_path, outputs_from='empty')\n--\n\n"
+    {Py_tp_doc, const_cast<char*>("Entry(slow_path)\n--\n\n"
                                   "A kernel as a callable: entry(*tensors, out=None).")},
     {Py_tp_new, reinterpret_cast<void*>(entry_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(entry_dealloc)},
@@ -448,11 +376,27 @@ bool is_interrupted() {
   return raised;
 }
 
+/// torch_indirect(allow_direct=None): see the docstring.
+PyObject* torch_indirect(PyObject*, PyObject* allowed) {
+  const Torch* torch = Torch::load();
+  if (torch == nullptr) return nullptr;
+  if (allowed != Py_None) Torch::allow_direct(PyObject_IsTrue(allowed) == 1);
+  const std::string_view why = torch->indirect_reason();
+  return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
+}
+
+PyMethodDef torch_indirect_method = {
+    "torch_indirect", torch_indirect, METH_O,
+    "torch_indirect(allow_direct)\n--\n\n"
+    "Why torch's tensors are read through Python and the exchange API, \"\" where they are read "
+    "directly. A bool allows the direct way or not; None asks."};
+
 void bind_entry(nanobind::module_& m) {
   out_name = PyUnicode_InternFromString("out");
   PyObject* type = PyType_FromSpec(&entry_spec);
   if (type == nullptr) throw nanobind::python_error();
   m.attr("Entry") = nanobind::steal(type);
+  m.attr("torch_indirect") = nanobind::steal(PyCFunction_New(&torch_indirect_method, nullptr));
 }
 
 }  // namespace pyptx::python

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guards of a trace (see the header). A place that was empty is watched for being filled.
+// The guards of a trace (see the header). A place that was empty is watched for being filled. A
+// dict that has not changed at all since it was last looked into is not looked into again.
 #include "call_guards.h"
 
-#include <new>
+#include "dict_version.h"
+
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace pyptx::python {
@@ -28,8 +32,54 @@ struct Guard {
   }
 };
 
+/// A dict that guards look into, and its version when they last held.
+struct Watched {
+  PyObject* dict;  // borrowed from a guard
+  std::uint64_t version;
+};
+
+struct Rows {
+  std::vector<Guard> in_dicts;
+  std::vector<Guard> elsewhere;
+  std::vector<Watched> dicts;
+
+  void add(const Guard& guard) {
+    (guard.name != nullptr ? in_dicts : elsewhere).push_back(guard);
+    if (guard.name == nullptr) return;
+    const auto same = [&](const Watched& watched) { return watched.dict == guard.holder; };
+    if (std::none_of(dicts.begin(), dicts.end(), same)) dicts.push_back({guard.holder, 0});
+  }
+
+  std::size_t size() const { return in_dicts.size() + elsewhere.size(); }
+
+  bool are_dicts_unchanged() const {
+    for (const Watched& watched : dicts) {
+      if (watched.version == 0 || dict_version(watched.dict) != watched.version) return false;
+    }
+    return true;
+  }
+
+  bool hold() {
+    for (const Guard& guard : elsewhere) {
+      if (!guard.holds()) return false;
+    }
+    if (are_dicts_unchanged()) return true;
+    for (const Guard& guard : in_dicts) {
+      if (!guard.holds()) return false;
+    }
+    for (Watched& watched : dicts) watched.version = dict_version(watched.dict);
+    return true;
+  }
+
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (const Guard& guard : in_dicts) visit(guard);
+    for (const Guard& guard : elsewhere) visit(guard);
+  }
+};
+
 struct Guards {
-  PyObject_HEAD std::vector<Guard>* rows;
+  PyObject_HEAD Rows* rows;
   bool is_decided;
 };
 
@@ -65,10 +115,12 @@ int guards_traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   const auto* rows = reinterpret_cast<Guards*>(object)->rows;
   if (rows == nullptr) return 0;
-  for (const Guard& guard : *rows) {
-    Py_VISIT(guard.holder);
-    Py_VISIT(guard.name);
-    for (PyObject* expected : guard.expected) Py_VISIT(expected);
+  for (const auto* guards : {&rows->in_dicts, &rows->elsewhere}) {
+    for (const Guard& guard : *guards) {
+      Py_VISIT(guard.holder);
+      Py_VISIT(guard.name);
+      for (PyObject* expected : guard.expected) Py_VISIT(expected);
+    }
   }
   return 0;
 }
@@ -77,14 +129,14 @@ int guards_clear(PyObject* object) {
   auto* self = reinterpret_cast<Guards*>(object);
   // Without its rows it decides nothing, so a late question is answered with no.
   self->is_decided = false;
-  std::vector<Guard>* rows = self->rows;
+  Rows* rows = self->rows;
   self->rows = nullptr;
   if (rows == nullptr) return 0;
-  for (const Guard& guard : *rows) {
+  rows->for_each([](const Guard& guard) {
     Py_DECREF(guard.holder);
     Py_XDECREF(guard.name);
     for (PyObject* expected : guard.expected) Py_XDECREF(expected);
-  }
+  });
   delete rows;
   return 0;
 }
@@ -108,8 +160,7 @@ PyObject* guards_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   auto* self = reinterpret_cast<Guards*>(type->tp_alloc(type, 0));
   if (self == nullptr) return nullptr;
   self->is_decided = is_decided != 0;
-  self->rows = new std::vector<Guard>;
-  self->rows->reserve(static_cast<std::size_t>(PyList_GET_SIZE(rows)));
+  self->rows = new Rows;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows); ++i) {
     Guard guard;
     if (!read_guard(PyList_GET_ITEM(rows, i), guard)) {
@@ -122,7 +173,7 @@ PyObject* guards_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     Py_INCREF(guard.holder);
     Py_XINCREF(guard.name);
     for (PyObject* expected : guard.expected) Py_XINCREF(expected);
-    self->rows->push_back(guard);
+    self->rows->add(guard);
   }
   return reinterpret_cast<PyObject*>(self);
 }
@@ -162,11 +213,7 @@ bool is_guards(PyObject* object) { return Py_TYPE(object) == guards_type; }
 
 bool guards_hold(PyObject* guards) {
   const auto* self = reinterpret_cast<Guards*>(guards);
-  if (!self->is_decided) return false;
-  for (const Guard& guard : *self->rows) {
-    if (!guard.holds()) return false;
-  }
-  return true;
+  return self->is_decided && self->rows->hold();
 }
 
 void bind_guards(nanobind::module_& m) {

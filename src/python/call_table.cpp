@@ -30,30 +30,25 @@ bool Specialisation::complete() {
     auto& tensor = index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
     tensor.alignment = 16;
   }
-  for (const TensorShape& output : outputs) {
-    const auto same = std::find_if(inputs.begin(), inputs.end(), [&](const TensorShape& input) {
-      return input.type == output.type && input.shape == output.shape;
-    });
-    const int like = same == inputs.end() ? -1 : static_cast<int>(same - inputs.begin());
-    makers.emplace_back(output.type, output.shape, like);
-  }
+  for (const TensorShape& output : outputs) makers.emplace_back(output.type, output.shape);
   return true;
 }
 
 bool Specialisation::matches(std::span<const dlpack::Tensor> views) const {
   if (views.size() != inputs.size() || views.empty()) return false;
   const dlpack::Device& place = views.front().device;
-  if (place.type != device) return false;
+  if (place.type != device || (device_index >= 0 && place.id != device_index)) return false;
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (!(views[i].device == place) || !inputs[i].matches(views[i])) return false;
   }
   return true;
 }
 
-void CallTable::add(std::shared_ptr<Specialisation> specialisation) {
+void CallTable::add(SpecialisationUse specialisation) {
   // The same inputs again mean that the caller has a newer image for them.
-  const auto same = [&](const std::shared_ptr<Specialisation>& known) {
+  const auto same = [&](const SpecialisationUse& known) {
     return known->device == specialisation->device &&
+           known->device_index == specialisation->device_index &&
            std::equal(known->inputs.begin(), known->inputs.end(), specialisation->inputs.begin(),
                       specialisation->inputs.end(), [](const TensorShape& a, const TensorShape& b) {
                         return a.type == b.type && a.shape == b.shape;
@@ -66,7 +61,7 @@ void CallTable::add(std::shared_ptr<Specialisation> specialisation) {
   last_ = entries_.size() - 1;
 }
 
-const std::shared_ptr<Specialisation>* CallTable::find(std::span<const dlpack::Tensor> views) {
+SpecialisationUse CallTable::find(std::span<const dlpack::Tensor> views) {
   const std::size_t count = entries_.size();
   if (last_ >= count) last_ = 0;
   for (std::size_t tried = 0; tried < count; ++tried) {
@@ -74,7 +69,8 @@ const std::shared_ptr<Specialisation>* CallTable::find(std::span<const dlpack::T
     if (index >= count) index -= count;
     if (!entries_[index]->matches(views)) continue;
     last_ = index;
-    return &entries_[index];
+    ++entries_[index]->users;
+    return SpecialisationUse(entries_[index].get());
   }
   return nullptr;
 }

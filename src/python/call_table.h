@@ -31,12 +31,16 @@ struct TensorShape {
   bool matches(const dlpack::Tensor& view) const;
 };
 
+/// Counted by those who use it, under the interpreter's lock, since the table may drop it while a
+/// call that runs it has let the interpreter go.
 struct Specialisation {
   std::vector<TensorShape> inputs;
   std::vector<TensorShape> outputs;
   std::vector<OutputMaker> makers;
   dlpack::DeviceType device = dlpack::DeviceType::Cuda;
+  std::int32_t device_index = -1;  // -1: any of that type
   std::shared_ptr<interop::KernelImage> image;
+  std::size_t users = 1;  // the table is one
 
   /// Works out alignments and output makers from the image's plan. False when the plan does not
   /// count these tensors.
@@ -44,16 +48,25 @@ struct Specialisation {
   bool matches(std::span<const dlpack::Tensor> views) const;
 };
 
+struct StopUsing {
+  void operator()(Specialisation* specialisation) const {
+    if (--specialisation->users == 0) delete specialisation;
+  }
+};
+/// One use of a specialisation. Not std::shared_ptr, whose count costs a call two locked
+/// instructions.
+using SpecialisationUse = std::unique_ptr<Specialisation, StopUsing>;
+
 class CallTable {
  public:
-  void add(std::shared_ptr<Specialisation> specialisation);
+  void add(SpecialisationUse specialisation);
   void clear() { entries_.clear(); }
   std::size_t size() const { return entries_.size(); }
   /// The specialisation for these inputs, or null. The last one found is tried first.
-  const std::shared_ptr<Specialisation>* find(std::span<const dlpack::Tensor> views);
+  SpecialisationUse find(std::span<const dlpack::Tensor> views);
 
  private:
-  std::vector<std::shared_ptr<Specialisation>> entries_;
+  std::vector<SpecialisationUse> entries_;
   std::size_t last_ = 0;
 };
 

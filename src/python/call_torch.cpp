@@ -5,8 +5,11 @@
 // costs more than the question.
 #include "call_torch.h"
 
+#include <exception>
 #include <string>
 #include <utility>
+
+#include "dict_version.h"
 
 namespace pyptx::python {
 namespace {
@@ -32,14 +35,10 @@ long ask(PyObject* function) {
   return value;
 }
 
-void keep_first_error(void* context, const char* kind, const char* message) {
-  (void)context;
-  if (PyErr_Occurred() == nullptr) PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
-}
-
 }  // namespace
 
-const Torch* Torch::instance_ = nullptr;
+Torch* Torch::instance_ = nullptr;
+bool Torch::direct_allowed_ = true;
 
 const Torch* Torch::load() {
   if (instance_ != nullptr) return instance_;
@@ -53,14 +52,21 @@ const Torch* Torch::load() {
   return instance_;
 }
 
+const Torch* Torch::load_cuda() {
+  if (load() == nullptr) return nullptr;
+  instance_->shim_.find_cuda();
+  instance_->layout_.learn_cuda(instance_->shim_, *instance_->api_);
+  return instance_;
+}
+
 bool Torch::find() {
   module_ = PyImport_ImportModule("torch");
   if (module_ == nullptr || !find_types() || !find_getters()) return false;
   empty_strided_ = attribute(module_, "empty_strided");
-  empty_like_ = attribute(module_, "empty_like");
-  if (empty_strided_ == nullptr || empty_like_ == nullptr) return false;
+  if (empty_strided_ == nullptr) return false;
 
   shim_ = interop::TorchShim::find();
+  layout_.learn(shim_, *api_);
   PyObject* core = attribute(module_, "_C");
   if (core == nullptr) return false;
   if (shim_.dispatch_modes == nullptr) {
@@ -69,6 +75,11 @@ bool Torch::find() {
   if (shim_.function_modes == nullptr) {
     function_depth_ = optional_attribute(core, "_len_torch_function_stack");
   }
+  function_mode_at_ = optional_attribute(core, "_get_function_stack_at");
+  PyObject* device_module = PyImport_ImportModule("torch.utils._device");
+  if (device_module == nullptr) PyErr_Clear();
+  device_context_ = optional_attribute(device_module, "DeviceContext");
+  Py_XDECREF(device_module);
   increment_version_ = attribute(core, "_increment_version");
   Py_DECREF(core);
   if (increment_version_ == nullptr) return false;
@@ -127,9 +138,35 @@ bool Torch::is_watched() const {
       shim_.dispatch_modes != nullptr ? shim_.dispatch_modes() : ask(dispatch_depth_);
   const std::int64_t function =
       shim_.function_modes != nullptr ? shim_.function_modes() : ask(function_depth_);
-  if (dispatch != 0 || function != 0) return true;
+  if (function != 0 && !are_device_contexts(function)) return true;
+  const bool traced = shim_.tracing_state != nullptr && shim_.tracing_state() != nullptr;
+  return dispatch != 0 || traced || is_forward_mode();
+}
+
+/// Whether the function modes only say where new tensors go (torch.set_default_device), which a
+/// kernel, whose outputs go where its inputs are, need not know.
+bool Torch::are_device_contexts(std::int64_t count) const {
+  if (function_mode_at_ == nullptr || device_context_ == nullptr) return false;
+  for (std::int64_t i = 0; i < count; ++i) {
+    PyObject* index = PyLong_FromLongLong(i);
+    PyObject* mode = index == nullptr ? nullptr : PyObject_CallOneArg(function_mode_at_, index);
+    Py_XDECREF(index);
+    if (mode == nullptr) PyErr_Clear();
+    const bool is_context =
+        mode != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(mode)) == device_context_;
+    Py_XDECREF(mode);
+    if (!is_context) return false;
+  }
+  return true;
+}
+
+bool Torch::is_forward_mode() const {
+  const std::uint64_t version = dict_version(forward_ad_globals_);
+  if (version != 0 && version == reverse_mode_version_) return false;
   PyObject* level = PyDict_GetItemWithError(forward_ad_globals_, level_name_);
-  return level != nullptr && PyLong_Check(level) != 0 && PyLong_AsLong(level) >= 0;
+  if (level != nullptr && PyLong_Check(level) != 0 && PyLong_AsLong(level) >= 0) return true;
+  reverse_mode_version_ = version;
+  return false;
 }
 
 bool Torch::grad_enabled() const {
@@ -137,8 +174,23 @@ bool Torch::grad_enabled() const {
                                             : ask(is_grad_enabled_) != 0;
 }
 
+std::string_view Torch::indirect_reason() const {
+  if (!direct_allowed_) return "it is turned off";
+  return layout_.why();
+}
+
 bool Torch::read(PyObject* object, bool grad, dlpack::Tensor& out) const {
   if (Py_TYPE(object) != tensor_ && Py_TYPE(object) != parameter_) return false;
+  if (!(is_direct() && layout_.read(shim_, object, grad, out)) &&
+      !read_exchanged(object, grad, out)) {
+    return false;
+  }
+  // Freed storage; and the wrapper that functionalisation uses has no memory, but does not say so.
+  const std::span<const std::int64_t> shape(out.shape, static_cast<std::size_t>(out.ndim));
+  return out.data != nullptr || dlpack::byte_count(out.dtype, shape) == 0;
+}
+
+bool Torch::read_exchanged(PyObject* object, bool grad, dlpack::Tensor& out) const {
   if (grad) {
     PyObject* answer = requires_grad_->get(object, requires_grad_->closure);
     if (answer == nullptr) PyErr_Clear();
@@ -151,9 +203,6 @@ bool Torch::read(PyObject* object, bool grad, dlpack::Tensor& out) const {
     PyErr_Clear();
     return false;
   }
-  // The wrapper that functionalisation uses does not say so, but has none either.
-  const std::span<const std::int64_t> shape(out.shape, static_cast<std::size_t>(out.ndim));
-  if (out.data == nullptr && dlpack::byte_count(out.dtype, shape) != 0) return false;
   // A negated view of the imaginary part of a complex tensor has memory that says the opposite.
   PyObject* answer = is_neg_(object, nullptr);
   if (answer == nullptr) PyErr_Clear();
@@ -163,6 +212,15 @@ bool Torch::read(PyObject* object, bool grad, dlpack::Tensor& out) const {
 }
 
 bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {
+  if (is_direct() && shim_.bump_version != nullptr) {
+    std::size_t done = 0;
+    while (done < count && layout_.is_versioned(tensors[done])) {
+      shim_.bump_version(layout_.tensor(tensors[done++]));
+    }
+    tensors += done;
+    count -= done;
+    if (count == 0) return true;
+  }
   PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(count));
   if (tuple == nullptr) return false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -175,31 +233,59 @@ bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {
 }
 
 bool Torch::current_stream(const dlpack::Device& device, void** out) const {
+  if (shim_.current_cuda_stream != nullptr) return shim_.current_cuda_stream(device.id, out) == 0;
   if (api_->current_stream(device.type, device.id, out) == 0) return true;
   PyErr_Clear();
   return false;
 }
 
-OutputMaker::OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape, int like_input)
-    : type_(type), shape_(std::move(shape)), like_input_(like_input) {}
+bool Torch::can_make(const dlpack::Device& device) const {
+  if (!is_direct() || shim_.wrap == nullptr) return false;
+  return device.type == dlpack::DeviceType::Cuda
+             ? shim_.empty_cuda != nullptr && layout_.knows_cuda()
+             : shim_.empty_cpu != nullptr;
+}
+
+bool Torch::make(const dlpack::Device& device, dlpack::DataType type,
+                 std::span<const std::int64_t> shape, interop::MadeTensor& out, void** data) const {
+  const int number = layout_.dtype_number(type);
+  if (number < 0) return false;
+  const auto dtype = static_cast<std::int8_t>(number);
+  const interop::IntArray sizes{shape.data(), shape.size()};
+  try {
+    if (device.type == dlpack::DeviceType::Cuda) {
+      const interop::TorchDevice place{interop::kTorchCuda, static_cast<std::int8_t>(device.id)};
+      out.take(shim_.empty_cuda(sizes, dtype, place, std::nullopt));
+    } else {
+      out.take(shim_.empty_cpu(sizes, dtype, /*pinned=*/false, std::nullopt));
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+  return shim_.data_ptr(&out, data) == 0;
+}
+
+PyObject* Torch::wrap(interop::MadeTensor& tensor) const {
+  try {
+    return static_cast<PyObject*>(shim_.wrap(std::move(tensor)));
+  } catch (const std::exception& error) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+
+OutputMaker::OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape)
+    : type_(type), shape_(std::move(shape)) {}
 
 OutputMaker::OutputMaker(OutputMaker&& other) noexcept
     : type_(other.type_),
       shape_(std::move(other.shape_)),
-      like_input_(other.like_input_),
       arguments_(std::exchange(other.arguments_, nullptr)),
       options_(std::move(other.options_)) {}
 
 OutputMaker::~OutputMaker() {
   Py_XDECREF(arguments_);
   for (PyObject* options : options_) Py_XDECREF(options);
-}
-
-PyObject* OutputMaker::make(const Torch& torch, Source source, const dlpack::Device& device,
-                            PyObject* const* args) {
-  if (source == Source::Exchange) return make_exchanged(torch, device);
-  if (like_input_ >= 0) return PyObject_CallOneArg(torch.empty_like(), args[like_input_]);
-  return make_strided(torch, device);
 }
 
 PyObject* OutputMaker::options(const Torch& torch, const dlpack::Device& device) {
@@ -226,7 +312,7 @@ PyObject* OutputMaker::options(const Torch& torch, const dlpack::Device& device)
   return options;
 }
 
-PyObject* OutputMaker::make_strided(const Torch& torch, const dlpack::Device& device) {
+PyObject* OutputMaker::make(const Torch& torch, const dlpack::Device& device) {
   PyObject* keywords = options(torch, device);
   if (keywords == nullptr) return nullptr;
   if (arguments_ == nullptr) {
@@ -245,22 +331,6 @@ PyObject* OutputMaker::make_strided(const Torch& torch, const dlpack::Device& de
     if (arguments_ == nullptr) return nullptr;
   }
   return PyObject_Call(torch.empty_strided(), arguments_, keywords);
-}
-
-PyObject* OutputMaker::make_exchanged(const Torch& torch, const dlpack::Device& device) {
-  dlpack::Tensor prototype{};
-  prototype.device = device;
-  prototype.ndim = static_cast<std::int32_t>(shape_.size());
-  prototype.dtype = type_;
-  prototype.shape = shape_.data();
-  dlpack::ManagedTensor* tensor = nullptr;
-  if (torch.api().allocate(&prototype, &tensor, nullptr, keep_first_error) != 0) {
-    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
-    return nullptr;
-  }
-  void* object = nullptr;
-  if (torch.api().import_tensor(tensor, &object) != 0) return nullptr;
-  return static_cast<PyObject*>(object);
 }
 
 }  // namespace pyptx::python

@@ -10,14 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "pyptx/interop/dlpack.h"
 #include "pyptx/interop/torch_shim.h"
+#include "torch_layout.h"
 
 namespace pyptx::python {
-
-namespace dlpack = interop::dlpack;
 
 class Torch {
  public:
@@ -25,9 +25,17 @@ class Torch {
   static const Torch* loaded() { return instance_; }
   /// Imports torch and finds what is needed. Null with a Python error set.
   static const Torch* load();
+  /// The same, once there are CUDA tensors.
+  static const Torch* load_cuda();
+
+  /// Whether tensors may be read and made directly (see torch_layout.h), which is the default;
+  /// without it the exchange API and torch's Python functions serve.
+  static void allow_direct(bool allowed) { direct_allowed_ = allowed; }
+  /// Why tensors are not read directly; "" when they are.
+  std::string_view indirect_reason() const;
 
   /// Whether something would want to see this call that a direct launch would hide it from: a
-  /// dispatch or function mode, forward-mode differentiation.
+  /// dispatch or function mode, torch.jit.trace, forward-mode differentiation.
   bool is_watched() const;
   bool grad_enabled() const;
 
@@ -42,62 +50,68 @@ class Torch {
   /// torch's current stream on a device; null for the default stream. False with no error set.
   bool current_stream(const dlpack::Device& device, void** out) const;
 
-  const dlpack::ExchangeApi& api() const { return *api_; }
+  /// Whether make() serves for a device.
+  bool can_make(const dlpack::Device& device) const;
+  /// A dense tensor that is no Python object yet; needs no interpreter. False when torch could not
+  /// make it: whoever asks its Python function is told why.
+  bool make(const dlpack::Device& device, dlpack::DataType type,
+            std::span<const std::int64_t> shape, interop::MadeTensor& out, void** data) const;
+  /// The same tensor as an object: a new reference, or null with a Python error set.
+  PyObject* wrap(interop::MadeTensor& tensor) const;
+
   PyObject* module() const { return module_; }
   PyObject* empty_strided() const { return empty_strided_; }
-  PyObject* empty_like() const { return empty_like_; }
 
  private:
   Torch() = default;
   bool find();
   bool find_types();
   bool find_getters();
+  bool is_forward_mode() const;
+  bool are_device_contexts(std::int64_t count) const;
+  bool is_direct() const { return direct_allowed_ && layout_.known(); }
+  bool read_exchanged(PyObject* object, bool grad, dlpack::Tensor& out) const;
 
-  static const Torch* instance_;
+  static Torch* instance_;
+  static bool direct_allowed_;
 
   PyObject* module_ = nullptr;
   PyTypeObject* tensor_ = nullptr;
   PyTypeObject* parameter_ = nullptr;
   const dlpack::ExchangeApi* api_ = nullptr;
   interop::TorchShim shim_;
+  TorchLayout layout_;
   PyGetSetDef* requires_grad_ = nullptr;
   PyCFunction is_neg_ = nullptr;
   PyObject* is_grad_enabled_ = nullptr;
   PyObject* increment_version_ = nullptr;
   PyObject* dispatch_depth_ = nullptr;
   PyObject* function_depth_ = nullptr;
+  PyObject* function_mode_at_ = nullptr;  // null where this torch does not tell
+  PyObject* device_context_ = nullptr;
   PyObject* forward_ad_globals_ = nullptr;
   PyObject* level_name_ = nullptr;
+  mutable std::uint64_t reverse_mode_version_ = 0;  // of the globals when no level was entered
   PyObject* empty_strided_ = nullptr;
-  PyObject* empty_like_ = nullptr;
 };
 
-/// Makes the tensors of one output: dense, uninitialised, owned by torch's allocator.
+/// Makes the tensors of one output through torch.empty_strided: dense, uninitialised.
 class OutputMaker {
  public:
-  /// How torch is asked. Strided: torch.empty_strided, or torch.empty_like where an input has the
-  /// same shape and type; the result is an ordinary tensor in every respect. Exchange: the C
-  /// exchange API's allocator and importer.
-  enum class Source : std::uint8_t { Strided, Exchange };
-
-  OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape, int like_input);
+  OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape);
   ~OutputMaker();
   OutputMaker(OutputMaker&& other) noexcept;
   OutputMaker& operator=(OutputMaker&&) = delete;
 
-  /// A new reference, or null with a Python error set. `args` are the call's inputs.
-  PyObject* make(const Torch& torch, Source source, const dlpack::Device& device,
-                 PyObject* const* args);
+  /// A new reference, or null with a Python error set.
+  PyObject* make(const Torch& torch, const dlpack::Device& device);
 
  private:
-  PyObject* make_strided(const Torch& torch, const dlpack::Device& device);
-  PyObject* make_exchanged(const Torch& torch, const dlpack::Device& device);
   /// {"dtype": ..., "device": ...} for a device; borrowed, made once.
   PyObject* options(const Torch& torch, const dlpack::Device& device);
 
   dlpack::DataType type_;
   std::vector<std::int64_t> shape_;
-  int like_input_;                  // -1: none
   PyObject* arguments_ = nullptr;   // (shape, strides)
   std::vector<PyObject*> options_;  // by device id
 };

@@ -10,27 +10,17 @@
 #include <string>
 #include <string_view>
 
+#include "sha256_blocks.h"
+
 namespace pyptx::support {
 namespace {
-
-constexpr std::array<std::uint32_t, 64> kRound = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 std::uint32_t big_endian(const std::uint8_t* p) {
   return static_cast<std::uint32_t>(p[0]) << 24 | static_cast<std::uint32_t>(p[1]) << 16 |
          static_cast<std::uint32_t>(p[2]) << 8 | static_cast<std::uint32_t>(p[3]);
 }
 
-}  // namespace
-
-void Sha256::block(const std::uint8_t* bytes) {
+void add_block(Sha256State& state, const std::uint8_t* bytes) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t i = 0; i < 16; ++i) w[i] = big_endian(bytes + 4 * i);
   for (std::size_t i = 16; i < 64; ++i) {
@@ -38,10 +28,10 @@ void Sha256::block(const std::uint8_t* bytes) {
     const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  auto [a, b, c, d, e, f, g, h] = state;
   for (std::size_t i = 0; i < 64; ++i) {
     const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
+    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kSha256Rounds[i] + w[i];
     const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
     const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
     h = g;
@@ -54,21 +44,35 @@ void Sha256::block(const std::uint8_t* bytes) {
     a = t1 + t2;
   }
   const std::array<std::uint32_t, 8> add = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += add[i];
+  for (std::size_t i = 0; i < 8; ++i) state[i] += add[i];
+}
+
+}  // namespace
+
+void sha256_blocks_portable(Sha256State& state, const std::uint8_t* bytes, std::size_t count) {
+  for (; count > 0; --count, bytes += 64) add_block(state, bytes);
 }
 
 void Sha256::update(std::string_view bytes) {
+  static const Sha256Blocks kAdd = sha256_blocks_for_host();
   total_ += bytes.size();
   const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
   std::size_t left = bytes.size();
   while (left > 0) {
+    if (buffered_ == 0 && left >= buffer_.size()) {
+      const std::size_t whole = left / buffer_.size();
+      kAdd(state_, p, whole);
+      p += whole * buffer_.size();
+      left -= whole * buffer_.size();
+      continue;
+    }
     const std::size_t take = std::min(left, buffer_.size() - buffered_);
     std::memcpy(buffer_.data() + buffered_, p, take);
     buffered_ += take;
     p += take;
     left -= take;
     if (buffered_ == buffer_.size()) {
-      block(buffer_.data());
+      kAdd(state_, buffer_.data(), 1);
       buffered_ = 0;
     }
   }

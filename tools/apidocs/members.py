@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import json
 import re
 
@@ -54,8 +55,17 @@ def describe(package: Package, name: str, found: Definition, level: int) -> list
         words = _doc(kind) if isinstance(kind, ast.ClassDef) else []
         return [*head, *_code(f"{name}: {_annotation(node.annotation)}"), *words]
     if isinstance(node, ast.Assign):
-        return [*head, *_code(f"{name} = {ast.unparse(node.value)}")]
+        words = _doc_of_constant(package.tree(found.module), node)
+        return [*head, *_code(f"{name} = {ast.unparse(node.value)}"), *words]
     raise TypeError(f"{name} is a module")
+
+
+def _doc_of_constant(tree: ast.Module, node: ast.Assign) -> list[str]:
+    """Return the string that stands after an assignment, as type checkers read it."""
+    for one, other in itertools.pairwise(tree.body):
+        if one is node and isinstance(other, ast.Expr) and isinstance(other.value, ast.Constant):
+            return ["", prose(str(other.value.value))]
+    return []
 
 
 def _class(package: Package, module: str, node: ast.ClassDef, name: str) -> list[str]:

@@ -14,11 +14,11 @@ namespace pyptx::build {
 /// Valid only while the call it is passed to runs; `parameter` must be a literal.
 struct Argument {
   /// A parameter that is its own description: "cta_group".
-  Argument(const char* name) : words(name), parameter(name) {}  // NOLINT(*-explicit-*)
+  constexpr Argument(const char* name) : words(name), parameter(name) {}  // NOLINT(*-explicit-*)
   /// `parameter` may list several names, "b|mbar": helpers that share a check call theirs
   /// differently. `element` is which one of a tuple.
-  Argument(std::string_view in_words, const char* name,
-           std::uint16_t index = diag::Focus::kWholeArgument)
+  constexpr Argument(std::string_view in_words, const char* name,
+                     std::uint16_t index = diag::Focus::kWholeArgument)
       : words(in_words), parameter(name), element(index) {}
 
   diag::Focus focus() const { return diag::Focus::argument(parameter, element); }

@@ -60,9 +60,17 @@ void add_compiler_folder(std::string folder);
 /// The compiler that assemble() would use, by name, version and path, or why there is none.
 struct CompilerInfo {
   Compiler kind = Compiler::Any;
-  std::string name;  // "nvJitLink 13.5"
-  std::string path;
+  std::string name;      // "nvJitLink 13.5"
+  std::string path;      // empty for the driver's
+  std::string identity;  // which build it is; goes into the keys of the cache
 };
 diag::Result<CompilerInfo> find_compiler(Compiler wanted = Compiler::Any);
+
+/// The newest PTX ISA that a compiler takes, "9.4", by its own words; empty when it cannot be told.
+std::string newest_ptx(Compiler wanted);
+
+/// The identity of the compiler that assemble() would use: what CacheKey::compiler holds. Opens no
+/// compiler that can be told apart without.
+diag::Result<std::string> current_compiler(Compiler wanted = Compiler::Any);
 
 }  // namespace pyptx::driver

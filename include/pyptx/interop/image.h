@@ -47,6 +47,8 @@ class KernelImage : public std::enable_shared_from_this<KernelImage> {
 
   /// The binary for the image's own target; assembled once.
   diag::Result<std::string_view> cubin();
+  /// Takes a binary for `target` that somebody assembled from this text, unless there is one.
+  void adopt_cubin(const std::string& target, std::string_view cubin);
   /// Assembles for `target` with further options of ptxas and keeps nothing. What the compiler
   /// refuses is at the author's line.
   diag::Result<driver::Assembled> assemble(const std::string& target,

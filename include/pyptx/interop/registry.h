@@ -38,8 +38,8 @@ class Registry {
   std::int64_t handle_of(const std::shared_ptr<KernelImage>& image);
   /// The image a handle names, or UnknownHandle / RawHandle.
   diag::Result<std::shared_ptr<KernelImage>> image(std::int64_t handle) const;
-  /// Whether a handle names anything.
-  diag::Status check(std::int64_t handle) const;
+  /// Whether a handle names anything, and, where that can be known, something for so many tensors.
+  diag::Status check(std::int64_t handle, std::size_t tensors) const;
 
   /// Names a raw launch, replacing an earlier raw launch of the same handle and its parameters.
   diag::Status set_raw(std::int64_t handle, RawLaunch launch);

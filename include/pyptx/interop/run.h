@@ -21,6 +21,9 @@ struct HostTensor {
   bool writable = true;
 };
 
+/// Loads an image on `device`, so that its first launch there has nothing left to do.
+diag::Status prepare(KernelImage& image, int device);
+
 /// Launches on `stream` of `device`. `pointers`: the plan's tensors, inputs then outputs.
 diag::Status launch(KernelImage& image, int device, void* stream,
                     std::span<const std::uint64_t> pointers);

@@ -3,6 +3,7 @@
 // The variant for any host, and the choice among all.
 #include <cstdlib>
 
+#include "pyptx/emu/host.h"
 #include "sem/variant.h"
 
 namespace pyptx::emu {
@@ -14,22 +15,26 @@ namespace baseline {
 namespace {
 
 /// PYPTX_EMU_VARIANT names one that is not the best, to compare them.
-const Variant& choose_variant() {
+NamedVariant choose_variant() {
   const std::vector<NamedVariant> all = host_variants();
   if (const char* wanted = std::getenv("PYPTX_EMU_VARIANT")) {
     for (const NamedVariant& one : all) {
-      if (one.name == wanted) return *one.variant;
+      if (one.name == wanted) return one;
     }
   }
-  return *all.back().variant;
+  return all.back();
 }
 
-const Variant& variant() {
-  static const Variant& kChosen = choose_variant();
+const NamedVariant& chosen() {
+  static const NamedVariant kChosen = choose_variant();
   return kChosen;
 }
 
+const Variant& variant() { return *chosen().variant; }
+
 }  // namespace
+
+std::string_view host_variant() { return chosen().name; }
 
 std::vector<NamedVariant> host_variants() {
   std::vector<NamedVariant> all{{"baseline", &baseline::kVariant}};

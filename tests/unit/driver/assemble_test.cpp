@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "deep_stack.h"
 #include "fake_driver.h"
 #include "process.h"
+#include "temporary_folder.h"
 
 // nvJitLink keeps a few bytes of a session whose target or options it refused.
 extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {
@@ -209,6 +212,31 @@ TEST_F(AssembleTest, RunsPrograms) {
   EXPECT_EQ(run->signal, 9);
   EXPECT_FALSE(run_process({"/no/such/program"}, why));
   EXPECT_THAT(why, HasSubstr("No such file"));
+}
+
+TEST_F(AssembleTest, FoldersOfKilledProcessesGo) {
+  const fs::path base = folder_;
+  const auto day = std::chrono::hours(25);
+  for (const char* name : {"pyptx-ptxas-old", "pyptx-ptxas-new", "another-old"}) {
+    fs::create_directory(base / name);
+    std::ofstream(base / name / "kernel.ptx") << "text";
+  }
+  fs::create_directory_symlink(base / "another-old", base / "pyptx-ptxas-link");
+  for (const char* name : {"pyptx-ptxas-old", "another-old"}) {
+    fs::last_write_time(base / name, fs::file_time_type::clock::now() - day);
+  }
+  TemporaryFolder::remove_abandoned(base);
+  EXPECT_FALSE(fs::exists(base / "pyptx-ptxas-old"));
+  EXPECT_TRUE(fs::exists(base / "pyptx-ptxas-new" / "kernel.ptx")) << "it may be in use";
+  EXPECT_TRUE(fs::exists(base / "another-old" / "kernel.ptx"));
+  std::string path;
+  {
+    const TemporaryFolder made;
+    ASSERT_TRUE(made.ok());
+    path = made.file("");
+    EXPECT_TRUE(fs::exists(path));
+  }
+  EXPECT_FALSE(fs::exists(path));
 }
 
 int depth_of(int depth) {

@@ -6,11 +6,15 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -55,15 +59,15 @@ class CubinCacheTest : public testing::Test {
 const CubinCache::Entry kEntry{std::string("\x7f"
                                            "ELF\0\n cubin",
                                            12),
-                               "info : 4 registers\n"};
+                               "info : 4 registers\n", "nvJitLink 13.5"};
 
 TEST_F(CubinCacheTest, KeepsEntries) {
   EXPECT_EQ(cache().get(kKey), std::nullopt);
   ASSERT_TRUE(cache().put(kKey, kEntry));
   EXPECT_EQ(cache().get(kKey), kEntry);
   EXPECT_EQ(cache().get(std::string(64, 'b')), std::nullopt);
-  ASSERT_TRUE(cache().put(std::string(64, 'c'), {"", ""}));
-  EXPECT_EQ(cache().get(std::string(64, 'c')), (CubinCache::Entry{"", ""}));
+  ASSERT_TRUE(cache().put(std::string(64, 'c'), {"", "", ""}));
+  EXPECT_EQ(cache().get(std::string(64, 'c')), (CubinCache::Entry{"", "", ""}));
 }
 
 TEST_F(CubinCacheTest, IsPrivate) {
@@ -106,6 +110,35 @@ TEST_F(CubinCacheTest, RemovesDamagedEntries) {
   EXPECT_EQ(cache().get(kKey), kEntry);
 }
 
+TEST_F(CubinCacheTest, AnEntryUnderAnotherKeysNameIsBad) {
+  ASSERT_TRUE(cache().put(kKey, kEntry));
+  const std::string other(64, 'b');
+  fs::copy_file(file(), file(other));
+  EXPECT_EQ(cache().get(other), std::nullopt);
+  EXPECT_FALSE(fs::exists(file(other)));
+  EXPECT_EQ(cache().get(kKey), kEntry);
+}
+
+TEST_F(CubinCacheTest, TrustsOnlyFilesThatNobodyElseCanWrite) {
+  ASSERT_TRUE(cache().put(kKey, kEntry));
+  for (const mode_t mode : {0620U, 0602U}) {
+    ASSERT_EQ(chmod(file().c_str(), mode), 0);
+    EXPECT_EQ(cache().get(kKey), std::nullopt) << mode;
+  }
+  ASSERT_TRUE(cache().put(kKey, kEntry)) << "it is replaced, not written into";
+  EXPECT_EQ(cache().get(kKey), kEntry);
+  ASSERT_EQ(chmod(folder().c_str(), 0770), 0);
+  EXPECT_EQ(cache().get(kKey), kEntry) << "a group's folder with files of our own";
+}
+
+TEST_F(CubinCacheTest, AnEndlessFileCostsNoMemory) {
+  ASSERT_TRUE(cache().put(kKey, kEntry));
+  fs::resize_file(file(), std::uintmax_t{1} << 36);  // sparse
+  EXPECT_EQ(cache().get(kKey), std::nullopt);
+  ASSERT_TRUE(cache().put(kKey, kEntry));
+  EXPECT_EQ(cache().get(kKey), kEntry);
+}
+
 TEST_F(CubinCacheTest, IgnoresLinksAndFolders) {
   ASSERT_TRUE(cache().put(kKey, kEntry));
   fs::rename(file(), root_ / "elsewhere");
@@ -118,7 +151,7 @@ TEST_F(CubinCacheTest, IgnoresLinksAndFolders) {
 }
 
 TEST_F(CubinCacheTest, EvictsTheLeastRecentlyUsed) {
-  const CubinCache::Entry large{std::string(1000, 'x'), ""};
+  const CubinCache::Entry large{std::string(1000, 'x'), "", ""};
   std::vector<std::string> keys;
   for (const char c : {'1', '2', '3'}) {
     keys.emplace_back(64, c);
@@ -144,9 +177,97 @@ TEST_F(CubinCacheTest, ClearsAbandonedTemporaries) {
   write(old, "half");
   write(fresh, "half");
   fs::last_write_time(old, fs::file_time_type::clock::now() - 2h);
-  ASSERT_TRUE(cache().put(std::string(64, 'b'), kEntry));
+  ASSERT_TRUE(cache(4096).put(std::string(64, 'b'), kEntry));
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(fresh)) << "another process may be writing it";
+}
+
+TEST_F(CubinCacheTest, ClearsWhatAKilledProcessLeft) {
+  std::array<char, 256> host{};
+  ASSERT_EQ(gethostname(host.data(), host.size() - 1), 0);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(cache().put(kKey, kEntry));
+  const auto name = [&](const std::string& where, pid_t process) {
+    return fs::path(folder()) /
+           (kKey + ".cubin." + where + "." + std::to_string(process) + ".17.tmp");
+  };
+  const std::string here = host.data();
+  for (const auto& path : {name(here, child), name(here, getpid()), name(here + "x", child)}) {
+    write(path, "half");
+  }
+  EXPECT_EQ(cache().usage().temporaries, 2U);
+  EXPECT_FALSE(fs::exists(name(here, child)));
+  EXPECT_TRUE(fs::exists(name(here, getpid()))) << "this process may be writing it";
+  EXPECT_TRUE(fs::exists(name(here + "x", child))) << "another host's process";
+  fs::create_directory(fs::path(folder()) / "folder.tmp");
+  EXPECT_EQ(cache().usage().temporaries, 2U) << "not ours";
+}
+
+TEST_F(CubinCacheTest, ALargeCacheStaysWithinItsLimit) {
+  // Entries so small that the folder is looked through by chance only.
+  constexpr std::uint64_t kLimit = 200000;
+  const CubinCache::Entry small{std::string(1000, 'x'), "", ""};
+  std::uint64_t most = 0;
+  for (int i = 0; i < 800; ++i) {
+    std::string key = std::to_string(i);
+    key.insert(0, 64 - key.size(), '0');
+    ASSERT_TRUE(cache(kLimit).put(key, small));
+    if (i % 50 == 49) most = std::max(most, cache().usage().bytes);
+  }
+  EXPECT_GT(most, kLimit / 2);
+  EXPECT_LT(most, kLimit + kLimit / 4);
+}
+
+TEST_F(CubinCacheTest, SaysWhatItHoldsAndForgetsIt) {
+  EXPECT_EQ(cache().usage().entries, 0U) << "there is no folder yet";
+  EXPECT_EQ(cache().clear(), 0U);
+  ASSERT_TRUE(cache().put(kKey, kEntry));
+  ASSERT_TRUE(cache().put(std::string(64, 'b'), kEntry));
+  write(fs::path(folder()) / "README", "not an entry");
+  EXPECT_EQ(cache().usage().entries, 2U);
+  EXPECT_EQ(cache().usage().bytes, 2 * fs::file_size(file()));
+  EXPECT_EQ(cache().clear(), 2U);
+  EXPECT_EQ(cache().usage().entries, 0U);
+  EXPECT_EQ(file_count(), 1U) << "what is not ours stays";
+}
+
+TEST_F(CubinCacheTest, SaysWhyItIsOfNoUse) {
+  EXPECT_EQ(cache().problem(), "");
+  EXPECT_TRUE(fs::exists(folder()));
+  ASSERT_EQ(chmod(folder().c_str(), 0777), 0);
+  EXPECT_THAT(cache().problem(), testing::HasSubstr("chmod o-w " + folder()));
+  write(root_ / "file", "in the way");
+  const CubinCache blocked((root_ / "file" / "cache").string(), kNoLimit);
+  EXPECT_THAT(blocked.problem(), testing::HasSubstr("cannot be made: Not a directory"));
+  const CubinCache file_itself((root_ / "file").string(), kNoLimit);
+  EXPECT_THAT(file_itself.problem(), testing::HasSubstr("is not a folder"));
+  EXPECT_THAT(CubinCache("", kNoLimit).problem(), testing::HasSubstr("PYPTX_CACHE_DIR"));
+}
+
+TEST_F(CubinCacheTest, AKeyIsAllThatItHolds) {
+  const CacheKey key{"text", "sm_90a", {"-O1", "-v"}, "nvJitLink 13.5"};
+  EXPECT_EQ(key.digest().size(), 64U);
+  EXPECT_EQ(key.digest(), CacheKey(key).digest());
+  const CacheKey others[] = {
+      {"texT", "sm_90a", {"-O1", "-v"}, "nvJitLink 13.5"},
+      {"text", "sm_90", {"-O1", "-v"}, "nvJitLink 13.5"},
+      {"text", "sm_90a", {"-v", "-O1"}, "nvJitLink 13.5"},
+      {"text", "sm_90a", {"-O1-v"}, "nvJitLink 13.5"},
+      {"text", "sm_90a", {}, "nvJitLink 13.5"},
+      {"text", "sm_90a", {"-O1", "-v"}, "nvJitLink 13.6"},
+  };
+  std::set<std::string> digests{key.digest()};
+  for (const CacheKey& other : others) EXPECT_TRUE(digests.insert(other.digest()).second);
+}
+
+TEST_F(CubinCacheTest, TheGlobalOneCanBeSet) {
+  CubinCache::set_global(cache(1234));
+  EXPECT_EQ(CubinCache::global().folder(), folder());
+  EXPECT_EQ(CubinCache::global().size_limit(), 1234U);
+  CubinCache::set_global(std::nullopt);
+  EXPECT_EQ(CubinCache::global().folder(), CubinCache::from_environment().folder());
 }
 
 TEST_F(CubinCacheTest, AFolderThatCannotBeMadeIsAnEmptyCache) {
@@ -167,7 +288,7 @@ TEST_F(CubinCacheTest, AFullDiskLeavesNothingBehind) {
   struct rlimit small = old;
   small.rlim_cur = 4096;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const bool kept = cache().put(kKey, {std::string(100000, 'x'), ""});
+  const bool kept = cache().put(kKey, {std::string(100000, 'x'), "", ""});
   setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_FALSE(kept);

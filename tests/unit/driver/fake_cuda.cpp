@@ -25,6 +25,10 @@ struct StreamTag {
   int device;
   unsigned flags;
 };
+struct EventTag {
+  int device;
+  float time;
+};
 struct LinkStateTag {
   std::string ptx;
   std::string cubin;
@@ -90,7 +94,7 @@ Code cuInit(unsigned) {
 }
 Code cuDriverGetVersion(int* version) {
   ENTER("cuDriverGetVersion");
-  *version = 13000;
+  *version = state().version;
   return kSuccess;
 }
 Code cuGetErrorName(Code code, const char** text) {
@@ -305,7 +309,8 @@ Code cuTensorMapReplaceAddress(void* map, void* address) {
 Code cuMemAlloc_v2(Address* address, std::size_t size) {
   ENTER_UNSAFE("cuMemAlloc");
   NEED_CONTEXT();
-  *address = reinterpret_cast<Address>(std::aligned_alloc(4096, size));
+  const std::size_t pages = (size + 4095) / 4096 * 4096;  // aligned_alloc takes no other sizes
+  *address = reinterpret_cast<Address>(std::aligned_alloc(4096, pages));
   return kSuccess;
 }
 Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t size, Stream stream) {
@@ -319,6 +324,19 @@ Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t size, Stream
   std::memcpy(reinterpret_cast<void*>(to), from, size);
   return kSuccess;
 }
+Code cuMemFree_v2(Address address) {
+  ENTER_UNSAFE("cuMemFree");
+  NEED_CONTEXT();
+  std::free(reinterpret_cast<void*>(address));
+  return kSuccess;
+}
+Code cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t size, Stream stream) {
+  ENTER("cuMemcpyDtoHAsync");
+  NEED_CONTEXT();
+  if (is_named(stream) || stream->device != context_stack.back()->device) return kInvalidHandle;
+  std::memcpy(to, reinterpret_cast<void*>(from), size);
+  return kSuccess;
+}
 Code cuStreamCreate(Stream* stream, unsigned flags) {
   ENTER_UNSAFE("cuStreamCreate");
   NEED_CONTEXT();
@@ -327,6 +345,43 @@ Code cuStreamCreate(Stream* stream, unsigned flags) {
 }
 Code cuStreamSynchronize(Stream) {
   ENTER_UNSAFE("cuStreamSynchronize");
+  return kSuccess;
+}
+Code cuStreamDestroy_v2(Stream stream) {
+  ENTER("cuStreamDestroy");
+  delete stream;
+  return kSuccess;
+}
+Code cuStreamWaitEvent(Stream, Event, unsigned) {
+  ENTER("cuStreamWaitEvent");
+  return kSuccess;
+}
+Code cuEventCreate(Event* event, unsigned) {
+  ENTER("cuEventCreate");
+  NEED_CONTEXT();
+  *event = new EventTag{context_stack.back()->device, 0};
+  return kSuccess;
+}
+Code cuEventRecord(Event event, Stream) {
+  ENTER("cuEventRecord");
+  // Time passes by one from mark to mark.
+  static std::atomic<int> clock = 0;
+  event->time = static_cast<float>(++clock);
+  return kSuccess;
+}
+Code cuEventSynchronize(Event) {
+  ENTER("cuEventSynchronize");
+  return kSuccess;
+}
+Code cuEventElapsedTime(float* milliseconds, Event start, Event end) {
+  ENTER("cuEventElapsedTime");
+  if (start->time == 0 || end->time == 0) return kInvalidHandle;
+  *milliseconds = end->time - start->time;
+  return kSuccess;
+}
+Code cuEventDestroy_v2(Event event) {
+  ENTER("cuEventDestroy");
+  delete event;
   return kSuccess;
 }
 Code cuThreadExchangeStreamCaptureMode(int* mode) {

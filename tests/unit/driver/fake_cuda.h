@@ -46,6 +46,7 @@ struct Cuda {
   int major = 9;
   int minor = 0;
   int device_count = kDevices;
+  int version = 13000;
   /// A capture in global mode is under way: calls that it forbids fail unless relaxed.
   std::atomic<bool> capturing = false;
   /// Off: launches are counted and nothing else, so that no memory is allocated.
@@ -73,6 +74,7 @@ struct Cuda {
     major = 9;
     minor = 0;
     device_count = kDevices;
+    version = 13000;
     capturing = false;
     recording = true;
     launch_count = 0;

@@ -9,12 +9,15 @@
 
 #if __has_include("xla/ffi/api/c_api.h")
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake_driver.h"
@@ -56,6 +59,8 @@ Context& context(XLA_FFI_ExecutionContext* ctx) { return *reinterpret_cast<Conte
 XLA_FFI_Api make_api() {
   XLA_FFI_Api api{};
   api.struct_size = XLA_FFI_Api_STRUCT_SIZE;
+  api.api_version = {XLA_FFI_Api_Version_STRUCT_SIZE, nullptr, XLA_FFI_API_MAJOR,
+                     XLA_FFI_API_MINOR};
   api.XLA_FFI_Error_Create = [](XLA_FFI_Error_Create_Args* args) {
     return new XLA_FFI_Error{args->message};
   };
@@ -130,7 +135,8 @@ class CallFrame {
     for (auto& b : results_) rets.push_back(&b);
     std::vector<XLA_FFI_ArgType> arg_types(args.size(), XLA_FFI_ArgType_BUFFER);
     std::vector<XLA_FFI_RetType> ret_types(rets.size(), XLA_FFI_RetType_BUFFER);
-    static const XLA_FFI_Api api = make_api();
+    XLA_FFI_Api api = make_api();
+    api.api_version.minor_version += newer_minor;
     XLA_FFI_CallFrame frame{};
     frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
     frame.api = &api;
@@ -147,6 +153,7 @@ class CallFrame {
   }
 
   XLA_FFI_Extension_Base* extension = nullptr;
+  int newer_minor = 0;  // of the running XLA, than the one compiled for
 
  private:
   void attribute(const std::string& name, XLA_FFI_AttrType type, void* value) {
@@ -233,6 +240,25 @@ TEST_F(XlaTest, HandlersSayWhatTheyAre) {
   EXPECT_EQ(types().size(), 2U) << "registered once";
 }
 
+TEST_F(XlaTest, AnOlderXlaIsRefusedAndANewerOneIsNot) {
+  for (const Handlers& platform : handlers()) {
+    for (void* handler : {platform.instantiate, platform.prepare, platform.execute}) {
+      if (handler == nullptr) continue;
+      XLA_FFI_Metadata metadata{};
+      metadata.struct_size = XLA_FFI_Metadata_STRUCT_SIZE;
+      XLA_FFI_Metadata_Extension extension{
+          {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, nullptr}, &metadata};
+      CallFrame frame;
+      frame.extension = &extension.extension_base;
+      frame.newer_minor = 1;
+      EXPECT_EQ(frame.call(handler, nullptr), "");
+      EXPECT_EQ(metadata.api_version.minor_version, XLA_FFI_API_MINOR);
+      frame.newer_minor = -1;
+      EXPECT_THAT(frame.call(handler, nullptr), HasSubstr("upgrade jaxlib"));
+    }
+  }
+}
+
 TEST_F(XlaTest, TheCpuPlatformRunsTheEmulator) {
   CallFrame frame;
   frame.kernel(kernels::kAdd, kernels::add_plan(100));
@@ -279,6 +305,68 @@ TEST_F(XlaTest, CudaLaunchesOnXlasStream) {
   EXPECT_EQ(third, reinterpret_cast<std::uintptr_t>(c.data()));
 }
 
+// XLA prepares before every run, so what is ready must cost nothing there.
+TEST_F(XlaTest, EachDeviceIsPreparedOnce) {
+  take_parameters_of(kernels::add_plan(100));
+  CallFrame frame;
+  frame.kernel(kernels::kAdd, kernels::add_plan(100));
+  ASSERT_EQ(frame.call(cuda_handlers().instantiate, &site), "");
+  buffers(frame);
+  for (const int device : {0, 1}) {
+    site.device = device;
+    ASSERT_EQ(frame.call(cuda_handlers().prepare, &site), "");
+    const std::size_t calls = cuda().calls.size();
+    ASSERT_EQ(frame.call(cuda_handlers().prepare, &site), "");
+    EXPECT_EQ(cuda().calls.size(), calls) << "prepared again on device " << device;
+    ASSERT_EQ(frame.call(cuda_handlers().execute, &site), "");
+    EXPECT_EQ(cuda().launches.back().context_device, device);
+  }
+}
+
+// As XLA does for a program over several devices: a thread for each, one call site for all.
+TEST_F(XlaTest, DevicesPrepareAndLaunchAtTheSameTime) {
+  const auto plan = kernels::add_plan(98);
+  take_parameters_of(plan);
+  CallFrame made;
+  made.kernel(kernels::kAdd, plan);
+  ASSERT_EQ(made.call(cuda_handlers().instantiate, &site), "");
+  std::vector<std::thread> threads;
+  std::vector<std::string> messages(8);
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      Context here = site;
+      here.device = i % 2;
+      CallFrame frame;
+      buffers(frame);
+      std::string& message = messages[static_cast<std::size_t>(i)];
+      for (int round = 0; round < 20 && message.empty(); ++round) {
+        message = frame.call(cuda_handlers().prepare, &here);
+        if (message.empty()) message = frame.call(cuda_handlers().execute, &here);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(messages, testing::Each(""));
+  EXPECT_EQ(cuda().launch_count, 8 * 20);
+}
+
+TEST_F(XlaTest, ArgumentsThatOnlyLendTheirMemoryAreNotPassed) {
+  CallFrame frame;
+  frame.kernel(kernels::kAdd, kernels::add_plan(100));
+  frame.integer("unread", 1);
+  ASSERT_EQ(frame.call(cpu_handlers().instantiate, &site), "");
+  frame.argument(a.data(), 100);
+  frame.argument(b.data(), 100);
+  frame.argument(c.data(), 100);
+  frame.result(c.data(), 100);
+  ASSERT_EQ(frame.call(cpu_handlers().execute, &site), "");
+  EXPECT_EQ(c[99], 3.5F);
+  CallFrame negative;
+  negative.kernel(kernels::kAdd, kernels::add_plan(100));
+  negative.integer("unread", -1);
+  EXPECT_THAT(negative.call(cpu_handlers().instantiate, &site), HasSubstr("`unread`"));
+}
+
 TEST_F(XlaTest, ExecuteAloneServesTooAndHandlesWork) {
   site.has_state = false;
   CallFrame frame;
@@ -320,6 +408,23 @@ TEST_F(XlaTest, CallsThatAreNotWholeAreRefused) {
   garbled.string("hash", std::string(64, '1'));
   EXPECT_THAT(garbled.call(cpu_handlers().instantiate, &site), HasSubstr("not a launch plan"));
   EXPECT_EQ(site.state, nullptr);
+}
+
+// In a process of its own: a driver is looked for once.
+TEST(XlaDeathTest, WithoutADriverTheReasonIsGiven) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto prepare = [] {
+    setenv("PYPTX_LIBCUDA", "/nowhere/libcuda.so.1", 1);
+    Context site;
+    CallFrame frame;
+    frame.kernel(kernels::kAdd, kernels::add_plan(100));
+    std::string message = frame.call(handlers()[0].instantiate, &site);
+    if (message.empty()) message = frame.call(handlers()[0].prepare, &site);
+    std::fputs(message.c_str(), stderr);
+    std::_Exit(message.empty() ? 1 : 0);
+  };
+  EXPECT_EXIT(prepare(), testing::ExitedWithCode(0),
+              "CUDA is not available: the driver library /nowhere/libcuda.so.1");
 }
 
 // How the two kinds of their own look; a message of XLA's carries the same text.

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
+
+#include "sha256_blocks.h"
 
 namespace pyptx::support {
 namespace {
@@ -25,6 +29,22 @@ TEST(Sha256, IsIndependentOfHowTheInputIsCut) {
     hash.update(std::string_view(text).substr(0, cut));
     hash.update(std::string_view(text).substr(cut));
     EXPECT_EQ(Sha256::hex(hash.finish()), Sha256::hex(text)) << cut;
+  }
+}
+
+TEST(Sha256, TheProcessorsInstructionsGiveTheSame) {
+  const Sha256Blocks fast = sha256_blocks_for_host();
+  if (fast == sha256_blocks_portable) GTEST_SKIP() << "this processor has no SHA instructions";
+  std::vector<std::uint8_t> bytes(64 * 40);
+  std::uint32_t seed = 1;
+  for (std::uint8_t& byte : bytes)
+    byte = static_cast<std::uint8_t>((seed = seed * 69069 + 1) >> 24);
+  for (std::size_t count = 0; count <= 40; ++count) {
+    Sha256State one{1, 2, 3, 4, 0xffffffff, 6, 0x80000000, 8};
+    Sha256State other = one;
+    sha256_blocks_portable(one, bytes.data(), count);
+    fast(other, bytes.data(), count);
+    ASSERT_EQ(one, other) << count;
   }
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running kernels from C++: one that was saved (pyptx::SavedKernel::load) or traced in this program
+// (pyptx::compose), launched on a GPU or emulated, with memory and streams for programs that have
+// none. Every layer has its own headers beside this one.
+#pragma once
+
+#include "pyptx/driver/device.h"
+#include "pyptx/driver/memory.h"
+#include "pyptx/driver/stream.h"
+#include "pyptx/interop/compose.h"
+#include "pyptx/interop/saved.h"
+
+namespace pyptx {
+
+using driver::DeviceMemory;
+using driver::Event;
+using driver::Stream;
+using interop::compose;
+using interop::dense_tensor;
+using interop::DeviceTensor;
+using interop::HostTensor;
+using interop::KernelLaunch;
+using interop::SavedKernel;
+using interop::SavedTensor;
+
+}  // namespace pyptx

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settled launches: a kernel with one specialisation, bound in this process or read from a file.
+
+Nothing is traced here and nothing is specialised again: tensors of another kind are refused, with
+the argument's name, what it was bound to and what came. Ordinary torch tensors take the C entry;
+what the entry hands back is explained here, or launched the slow way (NumPy, column-major).
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+from pyptx import _core, _runtime, _toolchain
+from pyptx._bind import Array, check_overlap, check_strides
+from pyptx._dtypes import accepts, framework_name
+from pyptx._errors import LaunchError
+
+_ENTRY_TENSORS = 64  # more than these the C entry does not take
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTensor:
+    """What one tensor of a bound kernel has to be."""
+
+    name: str
+    dtype: str  # as in pyptx.types: "bf16"
+    shape: tuple[int, ...]
+    nbytes: int
+    is_column_major: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A kernel image and what it takes. `image` is None where the grid is empty."""
+
+    name: str
+    image: _core.KernelImage | None
+    inputs: tuple[BoundTensor, ...]
+    outputs: tuple[BoundTensor, ...]
+
+    def saved(self) -> _core.SavedKernel:
+        """Return the form that has bytes."""
+        if self.image is None:
+            raise LaunchError(
+                f"kernel {self.name!r}: the grid is empty, there is no launch to save"
+            )
+        rows = [
+            [(t.name, t.dtype, t.shape, t.nbytes, t.is_column_major) for t in tensors]
+            for tensors in (self.inputs, self.outputs)
+        ]
+        return _core.SavedKernel(self.image, *rows)
+
+
+class BoundKernel(_core.KernelBase):
+    """A prepared launch: traced, compiled, loaded; a call checks its tensors and launches.
+
+    Made by `Kernel.bind` and `pyptx.load`. Inputs by position, `out=` for the outputs; other
+    shapes, element types or devices are refused. torch tensors run on their device's current
+    stream or, on the CPU, on the emulator, as NumPy arrays do. It keeps what the kernel read when
+    it was bound, knows nothing of gradients, and breaks the graph of a torch.compile.
+    """
+
+    def __init__(self, settled: Settled, device: str | None = None) -> None:
+        self._launch = _Launch(settled, device)
+        self._entry = _core.Entry(self._launch.call)
+        # Weak, so that the two do not keep each other.
+        self._launch.entry = weakref.ref(self._entry)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._launch.settled.name
+
+    @property
+    def ptx(self) -> str:
+        """The text that is launched; empty where the grid is."""
+        image = self._launch.settled.image
+        return "" if image is None else image.ptx
+
+    @property
+    def inputs(self) -> tuple[BoundTensor, ...]:
+        """What the arguments have to be."""
+        return self._launch.settled.inputs
+
+    @property
+    def outputs(self) -> tuple[BoundTensor, ...]:
+        """What comes out, and what `out=` has to be."""
+        return self._launch.settled.outputs
+
+    @property
+    def device(self) -> str | None:
+        """The device it was bound to, None where any will do."""
+        return self._launch.device
+
+    def save(self, path: str | PathLike[str], *, targets: Sequence[str] = ()) -> None:
+        """Write the kernel to one file; see `Kernel.save`."""
+        write(self._launch.settled, path, targets)
+
+    def prepare(self, device: Any) -> None:
+        """Load the kernel for a CUDA device, so that the first call there launches only."""
+        self._launch.make_ready(_cuda_ordinal(device))
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """Launch; one output is returned as it is, several as a tuple."""
+        return self._entry(*args) if out is None else self._entry(*args, out=out)
+
+    def __repr__(self) -> str:
+        """Name, tensors and device."""
+        tensors = ", ".join(f"{t.name}: {t.dtype}{list(t.shape)}" for t in self.inputs)
+        return f"<BoundKernel {self.name}({tensors}) on {self.device or 'any device'}>"
+
+
+_core.call_through_entry(BoundKernel)
+
+
+class _Launch:
+    """What the entry of a bound kernel falls back to."""
+
+    entry: weakref.ref[_core.Entry]
+
+    def __init__(self, settled: Settled, device: str | None) -> None:
+        self.settled = settled
+        self.device = device
+        self._taught: set[str] = set()
+
+    def make_ready(self, ordinal: int | None) -> None:
+        """Load for a CUDA device, or decode for the emulator (None)."""
+        if self.settled.image is None:
+            return
+        if ordinal is None:
+            _core.decode(self.settled.image)
+            return
+        _toolchain.announce_folders()
+        _core.prepare(self.settled.image, ordinal)
+
+    def teach(self, device_type: str) -> None:
+        """Let the C entry answer for ordinary torch tensors of this device type."""
+        tensors = (*self.settled.inputs, *self.settled.outputs)
+        entry = self.entry()
+        if device_type in self._taught or self.settled.image is None or entry is None:
+            return
+        self._taught.add(device_type)
+        if len(tensors) > _ENTRY_TENSORS or any(
+            t.is_column_major or framework_name(t.dtype) is None for t in tensors
+        ):
+            return
+        inputs, outputs = (
+            [(str(framework_name(t.dtype)), t.shape) for t in side]
+            for side in (self.settled.inputs, self.settled.outputs)
+        )
+        index = -1
+        if self.device is not None and device_type == "cuda":
+            index = _cuda_ordinal(self.device)
+        entry.add(inputs, outputs, device_type, self.settled.image, index)
+
+    # --- what the entry does not take ---------------------------------------------------------
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Explain why the entry did not take this call, or launch the slow way."""
+        settled = self.settled
+        unknown = [name for name in kwargs if name != "out"]
+        if unknown:
+            raise TypeError(
+                f"bound kernel {settled.name!r} takes no keyword {unknown[0]!r}: template values "
+                f"and dimensions were settled when it was bound; only out= may be given"
+            )
+        out = kwargs.get("out")
+        outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        names = [tensor.name for tensor in settled.inputs]
+        framework = _runtime.common_framework(settled.name, names, args, outs or ())
+        if framework == "torch":
+            return self._call_torch(args, outs)
+        if framework == "numpy":
+            return self._call_numpy(args, outs)
+        if framework is None:
+            raise LaunchError(
+                f"bound kernel {settled.name!r} was called without arrays, so there is no device "
+                f"to run on; pass an array as input or as out="
+            )
+        raise TypeError(
+            f"bound kernel {settled.name!r} takes torch tensors and NumPy arrays; JAX prepares "
+            f"calls itself: jax.jit of the kernel does once what bind() does"
+        )
+
+    def _call_numpy(self, args: Sequence[Any], outs: Sequence[Any] | None) -> Any:
+        inputs = [_runtime.describe_numpy(array) for array in args]
+        given = None if outs is None else [_runtime.describe_numpy(array) for array in outs]
+        self._check(inputs, given)
+        results = outs
+        if results is None:
+            results = [_fitting(_runtime.empty_numpy, t) for t in self.settled.outputs]
+        _runtime.check_writable(self.settled.name, results)
+        self._emulate((*inputs, *map(_runtime.describe_numpy, results)))
+        return _runtime.unpack(results)
+
+    def _call_torch(self, args: Sequence[Any], outs: Sequence[Any] | None) -> Any:
+        from pyptx import _torch
+
+        torch = sys.modules["torch"]
+        tensors = (*args, *(outs or ()))
+        refusal = _torch.not_plain(self._names(len(args)), tensors)
+        if refusal is not None:
+            raise LaunchError(f"bound kernel {self.settled.name!r}: {refusal}")
+        inputs = [_torch.describe(tensor) for tensor in args]
+        given = None if outs is None else [_torch.describe(tensor) for tensor in outs]
+        self._check(inputs, given)
+        device = tensors[0].device
+        self.teach(device.type)
+        results = outs
+        if results is None:
+
+            def make(dtype: str, shape: tuple[int, ...]) -> Any:
+                return torch.empty(shape, dtype=_torch.torch_dtype(dtype), device=device)
+
+            results = [_fitting(make, tensor) for tensor in self.settled.outputs]
+        memory = (*inputs, *map(_torch.describe, results))
+        if device.type == "cuda" and self.settled.image is not None:
+            _toolchain.announce_folders()
+            stream = torch.cuda.current_stream(device).cuda_stream
+            _core.launch(self.settled.image, device.index, stream, [a.pointer for a in memory])
+        elif device.type == "cpu":
+            self._emulate(memory)
+        if outs is not None:
+            torch.autograd.graph.increment_version(outs)
+        return _runtime.unpack(results)
+
+    def _emulate(self, memory: Sequence[Array]) -> None:
+        if self.settled.image is not None:
+            pointers, sizes = [a.pointer for a in memory], [a.nbytes for a in memory]
+            _core.emulate(self.settled.image, pointers, sizes)
+
+    def _names(self, arguments: int) -> list[str]:
+        """Names of this many arguments, then of the outputs."""
+        inputs = [tensor.name for tensor in self.settled.inputs]
+        inputs += [f"#{index}" for index in range(len(inputs), arguments)]
+        return inputs[:arguments] + [tensor.name for tensor in self.settled.outputs]
+
+    def _check(self, inputs: Sequence[Array], outs: Sequence[Array] | None) -> None:
+        """Refuse what it was not bound to. Nothing has been launched when this raises."""
+        settled = self.settled
+        for what, expected, got in (
+            ("input", settled.inputs, inputs),
+            ("output", settled.outputs, outs),
+        ):
+            if got is not None and len(got) != len(expected):
+                names = ", ".join(tensor.name for tensor in expected)
+                raise LaunchError(
+                    f"bound kernel {settled.name!r} has {len(expected)} {what}"
+                    f"{'s' * (len(expected) != 1)} ({names}), got {len(got)}"
+                )
+        tensors = (*settled.inputs, *settled.outputs)
+        arrays = (*inputs, *(outs or ()))
+        maps = () if settled.image is None else settled.image.plan.map_tensors
+        device = self.device or arrays[0].device
+        for index, (tensor, array) in enumerate(zip(tensors, arrays, strict=False)):
+            self._check_one(tensor, array, device)
+            _runtime.check_map_address(settled.name, tensor.name, array, index in maps)
+        check_overlap(settled.name, [tensor.name for tensor in settled.outputs], outs or ())
+
+    def _check_one(self, tensor: BoundTensor, array: Array, device: str) -> None:
+        where = f"bound kernel {self.settled.name!r}: argument {tensor.name!r}"
+        for what, expected, got, fits in (
+            ("dtype", tensor.dtype, array.dtype, accepts(tensor.dtype, array.dtype)),
+            ("shape", tensor.shape, array.shape, tensor.shape == array.shape),
+        ):
+            if not fits:
+                raise LaunchError(
+                    f"{where} has {what} {got}, it was bound to {expected}; bind the kernel to "
+                    f"tensors like these, or call the kernel itself"
+                )
+        if array.device != device:
+            place = "it was bound to" if self.device else "the first is on"
+            raise LaunchError(
+                f"{where} is on {array.device}, {place} {device}; move it, or bind there too"
+            )
+        check_strides(where, tensor.is_column_major, array)
+
+
+def _fitting(make: Any, tensor: BoundTensor) -> Any:
+    """Return a new array of this kind; `make` makes row-major ones."""
+    return _runtime.in_order(make, tensor.dtype, tensor.shape, tensor.is_column_major)
+
+
+def _cuda_ordinal(device: Any) -> int:
+    """0 for 0, "cuda", "cuda:0" and a torch.device that is one of these."""
+    if hasattr(device, "__index__"):
+        return int(device.__index__())
+    kind, _, index = str(device).partition(":")
+    if kind != "cuda" or not (index.isdigit() or not index):
+        raise ValueError(f"a CUDA device is an ordinal or 'cuda:0', not {device!r}")
+    return int(index) if index else int(_core.current_device())
+
+
+def write(settled: Settled, path: str | PathLike[str], targets: Sequence[str]) -> None:
+    """Write the file, with binaries for these targets."""
+    saved = settled.saved()
+    if isinstance(targets, str):
+        raise TypeError(f"targets is a sequence of names such as ('sm_90a',), not {targets!r}")
+    _toolchain.announce_folders()
+    for target in targets:
+        saved.add_binary(target)
+    saved.save(fspath(path))
+
+
+def load(path: str | PathLike[str]) -> BoundKernel:
+    """Read a kernel that `Kernel.save` wrote, as something to call on torch or NumPy arrays.
+
+    The file is checked whole before it is used; one that is cut short, changed or newer than this
+    library raises LaunchError.
+    """
+    saved = _core.SavedKernel.load(fspath(path))
+    sides = [
+        tuple(
+            BoundTensor(name, dtype, tuple(shape), nbytes, is_column_major)
+            for name, dtype, shape, nbytes, is_column_major in rows
+        )
+        for rows in (saved.inputs, saved.outputs)
+    ]
+    return BoundKernel(Settled(saved.image.plan.entry, saved.image, *sides))

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Saved kernels as files, and running them (see the header).
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "pyptx/interop/saved.h"
+#include "pyptx/support/concat.h"
+
+namespace pyptx::interop {
+namespace {
+
+using diag::Kind;
+using support::concat;
+
+support::Failure<diag::Diagnostic> file_error(const std::string& path, std::string_view what,
+                                              int reason) {
+  return diag::fail(Kind::SavedKernelFile, {path, std::string(what), std::strerror(reason)});
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+}  // namespace
+
+diag::Status SavedKernel::add_binary(const std::string& target) {
+  auto assembled = image->assemble(target);
+  if (!assembled) return assembled.failure();
+  std::erase_if(binaries, [&](const Binary& known) { return known.target == target; });
+  binaries.push_back({target, std::move(assembled->cubin)});
+  return diag::success();
+}
+
+diag::Status SavedKernel::save(const std::string& path) const {
+  const auto bytes = to_bytes();
+  if (!bytes) return diag::fail(bytes.error());
+  const std::string temporary = concat(path, ".", getpid(), ".tmp");
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return file_error(path, "written", errno);
+  const bool written = write_all(file, *bytes);
+  const bool closed = close(file) == 0;  // a network disk may say only now that it is full
+  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) {
+    return diag::success();
+  }
+  auto failure = file_error(path, "written", errno);
+  unlink(temporary.c_str());
+  return failure;
+}
+
+diag::Result<SavedKernel> SavedKernel::load(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return file_error(path, "read", errno);
+  std::string bytes;
+  char chunk[1 << 16];
+  ssize_t got = 0;
+  while ((got = read(file, chunk, sizeof(chunk))) != 0) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    bytes.append(chunk, static_cast<std::size_t>(got));
+  }
+  const int reason = got < 0 ? errno : 0;
+  close(file);
+  if (got < 0) return file_error(path, "read", reason);
+  auto kernel = from_bytes(bytes);
+  if (!kernel) return diag::fail(std::move(kernel.error()).note(concat("in the file ", path)));
+  return kernel;
+}
+
+diag::Status SavedKernel::check_count(std::size_t count) const {
+  if (count == tensor_count()) return diag::success();
+  return diag::fail(Kind::TensorCount,
+                    {image->plan().entry, concat(tensor_count()), concat(count)});
+}
+
+diag::Status SavedKernel::check_bytes(std::size_t index, std::uint64_t bytes) const {
+  const SavedTensor& expected = tensor(index);
+  if (bytes == expected.bytes) return diag::success();
+  return diag::fail(Kind::TensorBytes,
+                    {expected.name, image->plan().entry, concat(expected.bytes), concat(bytes)});
+}
+
+diag::Status SavedKernel::check_address(std::size_t index, std::uint64_t address) const {
+  if (address != 0 || tensor(index).bytes == 0) return diag::success();
+  return diag::fail(diag::Diagnostic(Kind::NullTensor, {concat(index), image->plan().entry})
+                        .note(concat("it is '", tensor(index).name, "' and has ",
+                                     tensor(index).bytes, " bytes")));
+}
+
+diag::Status SavedKernel::prepare(int device) const { return interop::prepare(*image, device); }
+
+diag::Status SavedKernel::launch(void* stream, int device,
+                                 std::span<const std::uint64_t> pointers) const {
+  if (auto status = check_count(pointers.size()); !status) return status;
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    if (auto status = check_address(i, pointers[i]); !status) return status;
+  }
+  return interop::launch(*image, device, stream, pointers);
+}
+
+diag::Status SavedKernel::launch(void* stream, int device,
+                                 std::span<const DeviceTensor> tensors) const {
+  if (auto status = check_count(tensors.size()); !status) return status;
+  std::vector<std::uint64_t> pointers;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (auto status = check_bytes(i, tensors[i].bytes); !status) return status;
+    pointers.push_back(tensors[i].address);
+  }
+  return launch(stream, device, pointers);
+}
+
+diag::Result<emu::Report> SavedKernel::emulate(std::span<const HostTensor> tensors,
+                                               const emu::Options& options) const {
+  if (auto status = check_count(tensors.size()); !status) return status.failure();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (auto status = check_bytes(i, tensors[i].bytes); !status) return status.failure();
+    if (auto status = check_address(i, tensors[i].address); !status) return status.failure();
+  }
+  return interop::emulate(*image, tensors, options);
+}
+
+}  // namespace pyptx::interop

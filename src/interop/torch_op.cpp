@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// pyptx::launch and pyptx::launch_out (see the header). Every check is made before an output is
+// allocated. torch takes an operator's failure as a C++ exception and nothing else, so these two
+// functions, which nobody but torch calls, throw.
+#include "pyptx/interop/torch_op.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "pyptx/diag/render.h"
+#include "pyptx/interop/graph_kernel.h"
+#include "pyptx/interop/run.h"
+#include "pyptx/support/concat.h"
+#include "torch_abi.h"
+#include "torch_values.h"
+
+namespace pyptx::interop::torch {
+namespace {
+
+using support::concat;
+
+/// Memory of the tensors of one call, inputs then outputs.
+struct Memory {
+  std::array<std::uint64_t, kMaxTensors> addresses;
+  std::size_t count = 0;
+};
+
+/// Where a call runs: the place of its first tensor.
+struct Place {
+  std::int32_t type = 0;
+  std::int32_t index = 0;
+  bool operator==(const Place&) const = default;
+};
+
+Place place_of(const Abi& abi, TensorHandle tensor) {
+  Place place;
+  check(abi.device_type(tensor, &place.type));
+  check(abi.device_index(tensor, &place.index));
+  return place;
+}
+
+/// One call of a kernel, from checks to launch.
+class Call {
+ public:
+  Call(const Abi& abi, const GraphKernel& kernel)
+      : abi_(abi), kernel_(kernel), inputs_(kernel.saved().inputs.size()) {
+    if (const std::size_t count = kernel.saved().tensor_count(); count > kMaxTensors) {
+      refuse("the number of tensors", concat("be at most ", kMaxTensors), std::to_string(count));
+    }
+  }
+
+  void take_inputs(const Tensors& inputs) { take(inputs, 0, inputs_, "the number of inputs"); }
+  void take_outputs(const Tensors& outs) {
+    take(outs, inputs_, kernel_.saved().outputs.size(), "the number of outputs");
+  }
+
+  Tensor make_output(std::size_t index) {
+    if (memory_.count == 0) refuse("the number of inputs", "be at least 1", "0");
+    const auto& shape = kernel_.saved().outputs[index].shape;
+    const std::size_t tensor = inputs_ + index;
+    const std::int32_t dtype = abi_.dtype_of(kernel_.element(tensor));
+    if (dtype == Abi::kNoDtype) {
+      refuse(kernel_.label(tensor), "have a dtype of torch",
+             std::string(kernel_.element(tensor).name));
+    }
+    TensorHandle made = nullptr;
+    check(abi_.empty_strided(static_cast<std::int64_t>(shape.size()), shape.data(),
+                             kernel_.strides(tensor).data(), dtype, place_.type, place_.index,
+                             &made));
+    Tensor owned(abi_, made);
+    void* data = nullptr;
+    check(abi_.data(made, &data));
+    memory_.addresses[memory_.count++] = address_of(data);
+    return owned;
+  }
+
+  void run() {
+    const std::span<const std::uint64_t> addresses(memory_.addresses.data(), memory_.count);
+    if (place_.type == abi_.cpu_device_type()) {
+      emulate_on(addresses);
+      return;
+    }
+    void* stream = nullptr;
+    const auto current_stream = Abi::current_cuda_stream();
+    if (current_stream == nullptr) {
+      raise(diag::Diagnostic(diag::Kind::TorchAbi, {"it has no CUDA streams"}));
+    }
+    check(current_stream(place_.index, &stream));
+    KernelImage& image = *kernel_.saved().image;
+    const auto launched = launch(image, place_.index, stream, addresses);
+    if (!launched) raise(launched.error(), &image);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string what, std::string expected, std::string got) const {
+    raise(kernel_.mismatch(std::move(what), std::move(expected), std::move(got)));
+  }
+
+  void take(const Tensors& tensors, std::size_t first, std::size_t count, const char* what) {
+    if (tensors.size() != count) {
+      refuse(what, concat("be ", count), std::to_string(tensors.size()));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Place place = place_of(abi_, tensors[i]);
+      if (memory_.count == 0) set_place(place);
+      const TensorView view = view_of(tensors[i]);
+      if (const auto fits = kernel_.check(first + i, view); !fits) raise(fits.error());
+      if (!(place == place_)) {
+        refuse(kernel_.label(first + i), "be on the device of the first tensor",
+               concat("device ", place.index, " of type ", place.type, " beside device ",
+                      place_.index, " of type ", place_.type));
+      }
+      memory_.addresses[memory_.count++] = view.address;
+    }
+  }
+
+  void set_place(const Place& place) {
+    if (place.type != abi_.cpu_device_type() && place.type != abi_.cuda_device_type()) {
+      refuse("the first tensor", "be on a CUDA device or the CPU",
+             concat("one of device type ", place.type));
+    }
+    place_ = place;
+  }
+
+  TensorView view_of(TensorHandle tensor) const {
+    std::int32_t dtype = 0;
+    std::int64_t dim = 0;
+    std::int64_t* sizes = nullptr;
+    std::int64_t* strides = nullptr;
+    void* data = nullptr;
+    check(abi_.dtype(tensor, &dtype));
+    check(abi_.dim(tensor, &dim));
+    check(abi_.sizes(tensor, &sizes));
+    check(abi_.strides(tensor, &strides));
+    check(abi_.data(tensor, &data));
+    const auto rank = static_cast<std::size_t>(dim);
+    return {abi_.element_of(dtype), {sizes, rank}, {strides, rank}, address_of(data)};
+  }
+
+  static std::uint64_t address_of(const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data);
+  }
+
+  void emulate_on(std::span<const std::uint64_t> addresses) const {
+    std::array<HostTensor, kMaxTensors> tensors;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      tensors[i] = {addresses[i], kernel_.saved().tensor(i).bytes, true};
+    }
+    KernelImage& image = *kernel_.saved().image;
+    const auto report = emulate(image, {tensors.data(), addresses.size()});
+    if (!report) raise(report.error(), &image);
+  }
+
+  const Abi& abi_;
+  const GraphKernel& kernel_;
+  std::size_t inputs_;
+  Place place_;
+  Memory memory_;
+};
+
+/// The loaded torch's functions; set before the kernels below are registered.
+const Abi* registered_abi = nullptr;
+
+std::shared_ptr<const GraphKernel> find_kernel(const String& text) {
+  auto kernel = GraphKernels::instance().find(text.view());
+  if (!kernel) raise(kernel.error());
+  return std::move(*kernel);
+}
+
+/// launch(Tensor[] inputs, str kernel) -> Tensor[]
+void launch_kernel(StackValue* stack, std::uint64_t, std::uint64_t) {
+  const Abi& abi = *registered_abi;
+  const String text(abi, stack[1]);
+  const Tensors inputs(abi, stack[0]);
+  const auto kernel = find_kernel(text);
+  Call call(abi, *kernel);
+  call.take_inputs(inputs);
+  const std::size_t count = kernel->saved().outputs.size();
+  List outputs = List::with_capacity(abi, count);
+  for (std::size_t i = 0; i < count; ++i) outputs.push(call.make_output(i));
+  call.run();
+  stack[0] = outputs.release();
+}
+
+/// launch_one(Tensor[] inputs, str kernel) -> Tensor
+void launch_one_kernel(StackValue* stack, std::uint64_t, std::uint64_t) {
+  const Abi& abi = *registered_abi;
+  const String text(abi, stack[1]);
+  const Tensors inputs(abi, stack[0]);
+  const auto kernel = find_kernel(text);
+  if (const std::size_t count = kernel->saved().outputs.size(); count != 1) {
+    raise(kernel->mismatch("the number of outputs", "be 1", std::to_string(count)));
+  }
+  Call call(abi, *kernel);
+  call.take_inputs(inputs);
+  Tensor output = call.make_output(0);
+  call.run();
+  stack[0] = reinterpret_cast<StackValue>(output.release());
+}
+
+/// launch_out(Tensor[] inputs, Tensor(a!)[] outs, str kernel) -> ()
+void launch_out_kernel(StackValue* stack, std::uint64_t, std::uint64_t) {
+  const Abi& abi = *registered_abi;
+  const String text(abi, stack[2]);
+  const Tensors inputs(abi, stack[0]);
+  const Tensors outs(abi, stack[1]);
+  const auto kernel = find_kernel(text);
+  Call call(abi, *kernel);
+  call.take_inputs(inputs);
+  call.take_outputs(outs);
+  call.run();
+  for (std::size_t i = 0; i < outs.size() && abi.bump_version != nullptr; ++i) {
+    abi.bump_version(*outs[i]);
+  }
+}
+
+diag::Status refused(const char* what) {
+  return diag::fail(diag::Kind::TorchAbi, {concat("it refused ", what)});
+}
+
+diag::Status define_operators(const Abi& abi) {
+  LibraryHandle library = nullptr;  // kept: deleting it would take the operators away
+  if (abi.library_init_fragment("pyptx", __FILE__, __LINE__, &library) != 0) {
+    return refused("the library pyptx");
+  }
+  for (const char* schema : {kTorchLaunchSchema, kTorchLaunchOneSchema, kTorchLaunchOutSchema}) {
+    if (abi.library_def(library, schema) != 0) return refused(schema);
+  }
+  return diag::success();
+}
+
+diag::Status implement_operators(const Abi& abi, const char* backend) {
+  LibraryHandle library = nullptr;
+  if (abi.library_init_impl("pyptx", backend, __FILE__, __LINE__, &library) != 0 ||
+      abi.library_impl(library, "launch", launch_kernel, kAbiVersion) != 0 ||
+      abi.library_impl(library, "launch_one", launch_one_kernel, kAbiVersion) != 0 ||
+      abi.library_impl(library, "launch_out", launch_out_kernel, kAbiVersion) != 0) {
+    return refused(backend);
+  }
+  return diag::success();
+}
+
+}  // namespace
+}  // namespace pyptx::interop::torch
+
+namespace pyptx::interop {
+
+diag::Status register_torch_operators(bool define) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (torch::registered_abi != nullptr) return diag::success();
+  auto abi = torch::Abi::find();
+  if (!abi) return abi.failure();
+  if (define) {
+    if (auto defined = torch::define_operators(**abi); !defined) return defined;
+  }
+  torch::registered_abi = *abi;
+  for (const char* backend : {"CPU", "CUDA"}) {
+    if (auto done = torch::implement_operators(**abi, backend); !done) return done;
+  }
+  return diag::success();
+}
+
+}  // namespace pyptx::interop

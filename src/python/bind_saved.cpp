@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Saved kernels as Python objects: their bytes and files, and preparing them on a device. Bindings
+// only.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bind_runtime.h"
+#include "errors.h"
+#include "pyptx/interop/saved.h"
+
+namespace pyptx::python {
+namespace {
+
+using interop::SavedKernel;
+using interop::SavedTensor;
+/// name, dtype, shape, bytes, column_major
+using Row = std::tuple<std::string, std::string, std::vector<std::int64_t>, std::uint64_t, bool>;
+
+std::vector<SavedTensor> tensors(const std::vector<Row>& rows) {
+  std::vector<SavedTensor> out;
+  out.reserve(rows.size());
+  for (const auto& [name, dtype, shape, bytes, column_major] : rows) {
+    out.push_back({name, dtype, shape, bytes, column_major});
+  }
+  return out;
+}
+
+std::vector<Row> rows(const std::vector<SavedTensor>& tensors) {
+  std::vector<Row> out;
+  out.reserve(tensors.size());
+  for (const SavedTensor& tensor : tensors) {
+    out.emplace_back(tensor.name, tensor.dtype, tensor.shape, tensor.bytes, tensor.column_major);
+  }
+  return out;
+}
+
+std::vector<std::string> binary_targets(const SavedKernel& kernel) {
+  std::vector<std::string> out;
+  out.reserve(kernel.binaries.size());
+  for (const SavedKernel::Binary& binary : kernel.binaries) out.push_back(binary.target);
+  return out;
+}
+
+void add_binary(SavedKernel& kernel, const std::string& target) {
+  auto added = [&] {
+    nb::gil_scoped_release release;
+    return kernel.add_binary(target);
+  }();
+  unwrap(added, kernel.image->locations().get());
+}
+
+nb::bytes to_bytes(const SavedKernel& kernel) {
+  const std::string bytes = unwrap(kernel.to_bytes());
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+void prepare(interop::KernelImage& image, int device) {
+  auto prepared = [&] {
+    nb::gil_scoped_release release;
+    return interop::prepare(image, device);
+  }();
+  unwrap(prepared, image.locations().get());
+}
+
+void decode(interop::KernelImage& image) {
+  auto decoded = [&] {
+    nb::gil_scoped_release release;
+    return image.program();
+  }();
+  unwrap(std::move(decoded), image.locations().get());
+}
+
+}  // namespace
+
+void bind_saved(nb::module_& m) {
+  nb::class_<SavedKernel>(m, "SavedKernel")
+      .def(
+          "__init__",
+          [](SavedKernel* self, std::shared_ptr<interop::KernelImage> image,
+             const std::vector<Row>& inputs, const std::vector<Row>& outputs) {
+            new (self) SavedKernel{std::move(image), tensors(inputs), tensors(outputs), {}};
+          },
+          nb::arg("image"), nb::arg("inputs"), nb::arg("outputs"))
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& bytes) {
+            return unwrap(SavedKernel::from_bytes({bytes.c_str(), bytes.size()}));
+          },
+          nb::arg("data"))
+      .def_static(
+          "load", [](const std::string& path) { return unwrap(SavedKernel::load(path)); },
+          nb::arg("path"))
+      .def("to_bytes", &to_bytes)
+      .def(
+          "save", [](const SavedKernel& k, const std::string& path) { unwrap(k.save(path)); },
+          nb::arg("path"))
+      .def("add_binary", &add_binary, nb::arg("target"))
+      .def_ro("image", &SavedKernel::image)
+      .def_prop_ro("inputs", [](const SavedKernel& k) { return rows(k.inputs); })
+      .def_prop_ro("outputs", [](const SavedKernel& k) { return rows(k.outputs); })
+      .def_prop_ro("targets", &binary_targets);
+  m.def("prepare", &prepare, nb::arg("image"), nb::arg("device"));
+  m.def("decode", &decode, nb::arg("image"));
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cheap answer to "has this dict changed?", where the interpreter has one.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+namespace pyptx::python {
+
+/// A number that no dict had before its latest change; 0 where this Python does not count.
+inline std::uint64_t dict_version(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030E0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+#else
+  (void)dict;
+  return 0;
+#endif
+}
+
+}  // namespace pyptx::python

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AOTInductor: a model with a kernel, packaged, and run by a C++ program without Python."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sample_kernels
+from pyptx import torch_support
+
+torch = pytest.importorskip("torch")
+cpp_extension = pytest.importorskip("torch.utils.cpp_extension")
+
+RUNNER = Path(__file__).resolve().parent.parent / "examples/cpp/aoti.cpp"
+TORCH = Path(torch.__file__).parent
+HAS_CUDA = torch.cuda.is_available()
+QUICK = {"aot_inductor.compile_wrapper_opt_level": "O0"}
+needs_toolkit = pytest.mark.skipif(
+    not HAS_CUDA or cpp_extension.CUDA_HOME is None,
+    reason="no CUDA device, or no toolkit for AOTInductor to compile with",
+)
+
+
+@pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=needs_toolkit)])
+def device(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def package(device: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    k = sample_kernels.build_vector_add()
+
+    class Model(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            twice = k(x, x)
+            return k(twice, twice)  # no code of Inductor's own to compile
+
+    program = torch.export.export(Model(), (torch.zeros(64, device=device),))
+    path = tmp_path_factory.mktemp("package") / "model.pt2"
+    return Path(
+        torch._inductor.aoti_compile_and_package(
+            program, package_path=str(path), inductor_configs=QUICK
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    out = tmp_path_factory.mktemp("runner") / "runner"
+    cuda = ["-ltorch_cuda"] if HAS_CUDA else []
+    words = f"-std=c++20 -O0 -w -I{TORCH}/include -L{TORCH}/lib -Wl,-rpath,{TORCH}/lib".split()
+    words += ["-Wl,--no-as-needed"]  # packages name libtorch, whose folder only the program knows
+    built = subprocess.run(
+        [
+            compiler,
+            *words,
+            str(RUNNER),
+            "-o",
+            str(out),
+            *cuda,
+            "-ltorch",
+            "-ltorch_cpu",
+            "-lc10",
+            "-ldl",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return out
+
+
+def test_a_package_runs_without_python(runner: Path, package: Path, device: str) -> None:
+    done = subprocess.run(
+        [str(runner), torch_support.operator_library(), str(package), device],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["right result, python: no"], done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+def test_a_package_runs_in_python(package: Path, device: str) -> None:
+    x = torch.arange(64.0, device=device)
+    assert torch.equal(torch._inductor.aoti_load_package(str(package))(x), 4 * x)
