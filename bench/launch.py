@@ -151,6 +151,7 @@ def torch_arms(arms: dict[str, Arm]) -> None:
         bare_arms(torch, arms, vector_add, (x, y, out))
     arms["pyptx, out="] = arm("k(x, y, out=out)", wait, **names)
     arms["pyptx"] = arm("k(x, y)", wait, **names)
+    arms["pyptx, bound, out="] = arm("b(x, y, out=out)", wait, b=vector_add.bind(x, y), **names)
     arms["torch.add, out="] = arm("add(x, y, out=out)", wait, **names)
     arms["torch.add"] = arm("add(x, y)", wait, **names)
     if on_gpu:

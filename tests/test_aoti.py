@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,17 @@ def test_a_package_runs_without_python(runner: Path, package: Path, device: str)
     assert done.returncode == 0
 
 
-def test_a_package_runs_in_python(package: Path, device: str) -> None:
-    x = torch.arange(64.0, device=device)
-    assert torch.equal(torch._inductor.aoti_load_package(str(package))(x), 4 * x)
+PROGRAM = """
+import torch
+from pyptx import torch_support
+torch_support.register_operators()
+x = torch.arange(64.0, device={device!r})
+assert torch.equal(torch._inductor.aoti_load_package({package!r})(x), 4 * x)
+"""
+
+
+def test_a_package_runs_in_another_python(package: Path, device: str) -> None:
+    code = PROGRAM.format(device=device, package=str(package))
+    command = [sys.executable, "-X", "faulthandler", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

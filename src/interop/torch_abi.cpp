@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Symbols of torch's stable ABI (see the header).
-#include "torch_abi.h"
+#include "pyptx/interop/torch_abi.h"
 
 #include <dlfcn.h>
 

@@ -15,8 +15,8 @@
 #include "pyptx/diag/render.h"
 #include "pyptx/interop/graph_kernel.h"
 #include "pyptx/interop/run.h"
+#include "pyptx/interop/torch_abi.h"
 #include "pyptx/support/concat.h"
-#include "torch_abi.h"
 #include "torch_values.h"
 
 namespace pyptx::interop::torch {

@@ -5,8 +5,6 @@
 
 #include <dlfcn.h>
 
-#include <string>
-
 namespace pyptx::interop {
 namespace {
 
@@ -32,16 +30,8 @@ TorchShim TorchShim::find() {
   // torch::jit::tracer::getTracingState(), a std::shared_ptr whose first word is the pointer
   resolve(cpu, "_ZN5torch3jit6tracer15getTracingStateEv", shim.tracing_state);
 
-  resolve(cpu, "aoti_torch_get_data_ptr", shim.data_ptr);
-  resolve(cpu, "aoti_torch_get_dim", shim.dim);
-  resolve(cpu, "aoti_torch_get_sizes", shim.sizes);
-  resolve(cpu, "aoti_torch_get_strides", shim.strides);
-  resolve(cpu, "aoti_torch_get_dtype", shim.dtype);
-  resolve(cpu, "aoti_torch_get_device_index", shim.device_index);
   // c10::TensorImpl::requires_grad() const
   resolve(c10, "_ZNK3c1010TensorImpl13requires_gradEv", shim.requires_grad);
-  // torch::autograd::impl::bump_version(at::Tensor const&)
-  resolve(cpu, "_ZN5torch8autograd4impl12bump_versionERKN2at6TensorE", shim.bump_version);
 
   // at::detail::empty_cpu(c10::ArrayRef<long>, c10::ScalarType, bool, optional<MemoryFormat>)
   resolve(cpu,
@@ -56,7 +46,6 @@ TorchShim TorchShim::find() {
 
 void TorchShim::find_cuda() {
   void* cuda = loaded("libtorch_cuda.so");
-  resolve(cuda, "aoti_torch_get_current_cuda_stream", current_cuda_stream);
   // at::detail::empty_cuda(c10::ArrayRef<long>, c10::ScalarType, optional<c10::Device>,
   // optional<MemoryFormat>)
   resolve(
@@ -64,17 +53,6 @@ void TorchShim::find_cuda() {
       "_ZN2at6detail10empty_cudaEN3c108ArrayRefIlEENS1_10ScalarTypeESt8optionalINS1_6DeviceEES5_"
       "INS1_12MemoryFormatEE",
       empty_cuda);
-}
-
-bool TorchShim::can_read() const {
-  return data_ptr != nullptr && dim != nullptr && sizes != nullptr && strides != nullptr &&
-         dtype != nullptr && device_index != nullptr && requires_grad != nullptr;
-}
-
-std::int32_t TorchShim::dtype_number(const char* name) {
-  std::int32_t (*number)() = nullptr;
-  resolve(loaded("libtorch_cpu.so"), (std::string("aoti_torch_dtype_") + name).c_str(), number);
-  return number == nullptr ? -1 : number();
 }
 
 }  // namespace pyptx::interop

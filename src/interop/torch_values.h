@@ -11,7 +11,7 @@
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/interop/image.h"
-#include "torch_abi.h"
+#include "pyptx/interop/torch_abi.h"
 
 namespace pyptx::interop::torch {
 

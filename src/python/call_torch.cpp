@@ -212,10 +212,10 @@ bool Torch::read_exchanged(PyObject* object, bool grad, dlpack::Tensor& out) con
 }
 
 bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {
-  if (is_direct() && shim_.bump_version != nullptr) {
+  if (is_direct() && layout_.abi()->bump_version != nullptr) {
     std::size_t done = 0;
     while (done < count && layout_.is_versioned(tensors[done])) {
-      shim_.bump_version(layout_.tensor(tensors[done++]));
+      layout_.abi()->bump_version(*layout_.tensor(tensors[done++]));
     }
     tensors += done;
     count -= done;
@@ -233,7 +233,9 @@ bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {
 }
 
 bool Torch::current_stream(const dlpack::Device& device, void** out) const {
-  if (shim_.current_cuda_stream != nullptr) return shim_.current_cuda_stream(device.id, out) == 0;
+  if (const auto current = interop::torch::Abi::current_cuda_stream()) {
+    return current(device.id, out) == 0;
+  }
   if (api_->current_stream(device.type, device.id, out) == 0) return true;
   PyErr_Clear();
   return false;
@@ -262,7 +264,7 @@ bool Torch::make(const dlpack::Device& device, dlpack::DataType type,
   } catch (const std::exception&) {
     return false;
   }
-  return shim_.data_ptr(&out, data) == 0;
+  return layout_.abi()->data(reinterpret_cast<interop::torch::TensorHandle>(&out), data) == 0;
 }
 
 PyObject* Torch::wrap(interop::MadeTensor& tensor) const {

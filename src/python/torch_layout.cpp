@@ -90,10 +90,12 @@ bool TorchLayout::refuse(std::string why) {
 }
 
 void TorchLayout::learn(const TorchShim& shim, const dlpack::ExchangeApi& api) {
-  if (!shim.can_read()) {
-    refuse("this torch lacks functions of the stable C API");
+  const auto abi = interop::torch::Abi::find();
+  if (!abi || shim.requires_grad == nullptr) {
+    refuse(abi ? "this torch does not tell of gradients" : abi.error().message());
     return;
   }
+  abi_ = *abi;
   learn_dtypes();
   PyObject* plain = make_samples("plain", "cpu");
   PyObject* peculiar = make_samples("peculiar", nullptr);
@@ -133,7 +135,7 @@ void TorchLayout::learn_cuda(const TorchShim& shim, const dlpack::ExchangeApi& a
 
 void TorchLayout::learn_dtypes() {
   for (const dlpack::ElementType& element : dlpack::element_types()) {
-    const auto number = TorchShim::dtype_number(std::string(element.torch).c_str());
+    const std::int32_t number = abi_->dtype_of(element);
     if (number < 0 || static_cast<std::size_t>(number) >= kMaxDtypes) continue;
     dtypes_[static_cast<std::size_t>(number)] = element.type;
   }
@@ -232,7 +234,7 @@ bool TorchLayout::is_versioned(PyObject* object) const {
   return found != nullptr && found->versioned;
 }
 
-bool TorchLayout::read_shape(const TorchShim& shim, const char* impl, TorchShim::Tensor self,
+bool TorchLayout::read_shape(const char* impl, interop::torch::TensorHandle self,
                              dlpack::Tensor& out) const {
   std::int64_t rank = 0;
   std::int32_t dtype = 0;
@@ -243,8 +245,8 @@ bool TorchLayout::read_shape(const TorchShim& shim, const char* impl, TorchShim:
     char* writable = const_cast<char*>(impl);
     out.shape = reinterpret_cast<std::int64_t*>(writable + sizes_offset_);
     out.strides = reinterpret_cast<std::int64_t*>(writable + strides_offset_);
-  } else if ((shim.dim(self, &rank) | shim.sizes(self, &out.shape) |
-              shim.strides(self, &out.strides) | shim.dtype(self, &dtype)) != 0) {
+  } else if ((abi_->dim(self, &rank) | abi_->sizes(self, &out.shape) |
+              abi_->strides(self, &out.strides) | abi_->dtype(self, &dtype)) != 0) {
     return false;
   }
   if (dtype < 0 || static_cast<std::size_t>(dtype) >= kMaxDtypes) return false;
@@ -258,13 +260,13 @@ bool TorchLayout::read(const TorchShim& shim, PyObject* object, bool grad,
   const char* impl = implementation(object);
   const Kind* found = kind(impl);
   if (found == nullptr || (grad && requires_grad(shim, impl))) return false;
-  const TorchShim::Tensor self = tensor(object);
+  const interop::torch::TensorHandle self = tensor(object);
   out.device = {found->device, 0};
   out.byte_offset = 0;
-  return shim.data_ptr(self, &out.data) == 0 &&
+  return abi_->data(self, &out.data) == 0 &&
          (found->device == dlpack::DeviceType::Cpu || one_cuda_device_ ||
-          shim.device_index(self, &out.device.id) == 0) &&
-         read_shape(shim, impl, self, out);
+          abi_->device_index(self, &out.device.id) == 0) &&
+         read_shape(impl, self, out);
 }
 
 bool TorchLayout::requires_grad(const TorchShim& shim, const char* impl) const {

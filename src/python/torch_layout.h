@@ -18,6 +18,7 @@
 #include <string>
 
 #include "pyptx/interop/dlpack.h"
+#include "pyptx/interop/torch_abi.h"
 #include "pyptx/interop/torch_shim.h"
 
 namespace pyptx::python {
@@ -36,9 +37,12 @@ class TorchLayout {
   /// What was not as expected; "" when known.
   const std::string& why() const { return why_; }
 
+  /// torch's C functions; not null when known.
+  const interop::torch::Abi* abi() const { return abi_; }
   /// The at::Tensor in a tensor object.
-  interop::TorchShim::Tensor tensor(PyObject* object) const {
-    return reinterpret_cast<const char*>(object) + tensor_offset_;
+  interop::torch::TensorHandle tensor(PyObject* object) const {
+    return reinterpret_cast<interop::torch::TensorHandle>(reinterpret_cast<char*>(object) +
+                                                          tensor_offset_);
   }
   /// Reads a tensor object that is plain. False for every other, and, with `grad`, for one that
   /// requires gradients.
@@ -66,7 +70,7 @@ class TorchLayout {
   bool refuse(std::string why);
 
   const char* implementation(PyObject* object) const {
-    return *static_cast<const char* const*>(tensor(object));
+    return *reinterpret_cast<const char* const*>(tensor(object));
   }
   /// The kind of a plain tensor, or null.
   const Kind* kind(const char* impl) const {
@@ -77,13 +81,13 @@ class TorchLayout {
     return nullptr;
   }
   bool requires_grad(const interop::TorchShim& shim, const char* impl) const;
-  bool read_shape(const interop::TorchShim& shim, const char* impl, interop::TorchShim::Tensor self,
-                  dlpack::Tensor& out) const;
+  bool read_shape(const char* impl, interop::torch::TensorHandle self, dlpack::Tensor& out) const;
 
   static constexpr std::size_t kMaxKinds = 4;  // with and without autograd, CPU and CUDA
   static constexpr std::size_t kMaxDtypes = 64;
   static constexpr std::int64_t kInlineRank = 5;  // of tensors that hold their own shape
   std::string why_ = "nothing was learnt yet";
+  const interop::torch::Abi* abi_ = nullptr;
   std::size_t tensor_offset_ = 0;  // in the object
   std::size_t keys_offset_ = 0;    // in the implementation, as those below
   std::size_t sizes_offset_ = 0;   // 0: shape and type are asked for

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the loaded torch that a call uses every time, called without going through Python.
-// The symbols are looked up in the libraries that the process has loaded already; nothing is
-// loaded, and no torch header is needed. A symbol that this torch does not have is null, and the
-// caller has another way. Names that begin with aoti_torch_ are torch's stable C API; the others
-// are C++ functions, whose mangled names spell the types of their parameters.
+// Functions of the loaded torch that a call uses every time, beside those of its stable ABI that an
+// operator needs too (torch_abi.h). Most are C++ functions, whose mangled names spell the types of
+// their parameters. They are looked up in the libraries that the process has loaded already;
+// nothing is loaded, and no torch header is needed. One that this torch does not have is null, and
+// the caller has another way.
 #pragma once
 
 #include <cstddef>
@@ -40,11 +40,7 @@ struct TorchDevice {
 inline constexpr std::int8_t kTorchCuda = 1;
 
 struct TorchShim {
-  /// A `const at::Tensor*`; the stable C API calls it AtenTensorHandle.
-  using Tensor = const void*;
   using MemoryFormat = std::optional<std::int8_t>;
-  template <typename T>
-  using Getter = std::int32_t (*)(Tensor tensor, T* out);
 
   /// Whether autograd records (torch.is_grad_enabled).
   bool (*grad_mode_enabled)() = nullptr;
@@ -54,19 +50,8 @@ struct TorchShim {
   /// What torch.jit.trace records into: a reference to a pointer, null outside of it.
   void* const& (*tracing_state)() = nullptr;
 
-  /// Of one tensor. 0 for success; a tensor without memory of its own prints what is wrong.
-  Getter<void*> data_ptr = nullptr;
-  Getter<std::int64_t> dim = nullptr;
-  Getter<std::int64_t*> sizes = nullptr;
-  Getter<std::int64_t*> strides = nullptr;
-  Getter<std::int32_t> dtype = nullptr;
-  Getter<std::int32_t> device_index = nullptr;
-  /// Takes the tensor's implementation, which is what an at::Tensor points to.
+  /// Of a tensor's implementation, which is what an at::Tensor points to.
   bool (*requires_grad)(const void* impl) = nullptr;
-  void (*bump_version)(Tensor tensor) = nullptr;
-
-  /// The current stream of a device, as a CUstream. 0 for success.
-  std::int32_t (*current_cuda_stream)(std::int32_t device, void** out) = nullptr;
 
   /// Dense, uninitialised tensors. They throw what torch throws when there is no memory.
   MadeTensor (*empty_cpu)(IntArray sizes, std::int8_t dtype, bool pinned, MemoryFormat) = nullptr;
@@ -79,11 +64,6 @@ struct TorchShim {
   static TorchShim find();
   /// The functions that live in torch's CUDA library, which may be loaded later.
   void find_cuda();
-
-  bool can_read() const;
-
-  /// The number of an element type ("float32"), or -1 where this torch does not tell.
-  static std::int32_t dtype_number(const char* name);
 };
 
 static_assert(sizeof(std::optional<TorchDevice>) == 3 && sizeof(TorchShim::MemoryFormat) == 2);

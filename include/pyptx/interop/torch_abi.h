@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plain C functions of torch's stable ABI that an operator needs, as pointers into the
+// The plain C functions of torch's stable ABI that operators and calls need, as pointers into the
 // libraries that the process has loaded. These are our own declarations of a public ABI
 // (torch/csrc/inductor/aoti_torch/c/shim.h, torch/csrc/stable/c/shim.h): no torch header is needed
 // to build, and one binary serves every torch from 2.10 on.
