@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -16,6 +15,7 @@
 #include <memory>
 
 #include "pyptx/support/concat.h"
+#include "pyptx/support/file.h"
 
 namespace pyptx::driver {
 namespace {
@@ -48,7 +48,8 @@ bool is_mine(const struct stat& info) { return info.st_uid == geteuid() || info.
 /// Where an entry is written before it gets its name. It tells hosts that share a disk, their
 /// processes and their threads apart; the last number, also processes that had the same number.
 std::string temporary_name(const std::string& path) {
-  return concat(path, ".", host_name(), ".", getpid(), ".", unlikely_number(), kTemporarySuffix);
+  return concat(path, ".", host_name(), ".", getpid(), ".", support::unlikely_number(),
+                kTemporarySuffix);
 }
 
 /// The text before the last dot of `name`, which is cut off there; empty when there is none.
@@ -74,20 +75,10 @@ bool writer_is_gone(std::string_view name) {
   return kill(number, 0) != 0 && errno == ESRCH;
 }
 
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
 bool write_new_file(const std::string& path, std::string_view bytes) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
-  const bool written = write_all(file, bytes);
+  const bool written = support::write_all(file, bytes);
   return close(file) == 0 && written;  // a network disk may say only now that it is full
 }
 
@@ -105,16 +96,6 @@ std::string read_all(int file, std::size_t size) {
 }
 
 }  // namespace
-
-std::uint64_t unlikely_number() {
-  static std::atomic<std::uint64_t> counter = 0;
-  // SplitMix64 over the time, the process and a count.
-  std::uint64_t z = static_cast<std::uint64_t>(now()) ^ static_cast<std::uint64_t>(getpid()) << 40 ^
-                    counter.fetch_add(1) * 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
 
 std::string distrust(const std::string& folder) {
   struct stat info{};

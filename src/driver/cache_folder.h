@@ -42,7 +42,4 @@ struct FolderList {
 };
 FolderList sweep_folder(const std::string& folder);
 
-/// A number that no other process or thread is likely to get.
-std::uint64_t unlikely_number();
-
 }  // namespace pyptx::driver

@@ -16,6 +16,7 @@
 #include "cache_entry.h"
 #include "cache_folder.h"
 #include "pyptx/support/concat.h"
+#include "pyptx/support/file.h"
 #include "pyptx/support/sha256.h"
 
 namespace pyptx::driver {
@@ -72,7 +73,7 @@ void bound_size(const std::string& folder, std::uint64_t wanted, std::uint64_t l
   const std::uint64_t stride = limit / kSweepsPerLimit;
   if (wanted >= stride) {
     make_room(folder, wanted, limit);
-  } else if (unlikely_number() % stride < wanted) {
+  } else if (support::unlikely_number() % stride < wanted) {
     make_room(folder, wanted, limit - limit / 16);  // what comes until the next look fits, too
   }
 }

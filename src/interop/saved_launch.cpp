@@ -12,6 +12,7 @@
 
 #include "pyptx/interop/saved.h"
 #include "pyptx/support/concat.h"
+#include "pyptx/support/file.h"
 
 namespace pyptx::interop {
 namespace {
@@ -22,16 +23,6 @@ using support::concat;
 support::Failure<diag::Diagnostic> file_error(const std::string& path, std::string_view what,
                                               int reason) {
   return diag::fail(Kind::SavedKernelFile, {path, std::string(what), std::strerror(reason)});
-}
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
 }
 
 }  // namespace
@@ -47,10 +38,12 @@ diag::Status SavedKernel::add_binary(const std::string& target) {
 diag::Status SavedKernel::save(const std::string& path) const {
   const auto bytes = to_bytes();
   if (!bytes) return diag::fail(bytes.error());
-  const std::string temporary = concat(path, ".", getpid(), ".tmp");
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // Its own: threads may save to one path at the same time.
+  const std::string temporary =
+      concat(path, ".", getpid(), ".", support::unlikely_number(), ".tmp");
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return file_error(path, "written", errno);
-  const bool written = write_all(file, *bytes);
+  const bool written = support::write_all(file, *bytes);
   const bool closed = close(file) == 0;  // a network disk may say only now that it is full
   if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) {
     return diag::success();

@@ -7,10 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake_driver.h"
@@ -174,6 +176,21 @@ TEST_F(SavedFileTest, AFileComesBackAndIsReplacedWhole) {
   EXPECT_EQ(read->inputs, add_kernel(20).inputs);
   const auto files = std::distance(std::filesystem::directory_iterator(folder_), {});
   EXPECT_EQ(files, 1) << "no temporary is left";
+}
+
+TEST_F(SavedFileTest, ThreadsThatSaveToOnePathAllSucceed) {
+  const SavedKernel kernel = add_kernel(10);
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 25; ++turn) failures += kernel.save(path()) ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_TRUE(SavedKernel::load(path()));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(SavedFileTest, AFileThatCannotBeWrittenLeavesNothing) {

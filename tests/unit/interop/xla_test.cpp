@@ -200,14 +200,16 @@ class XlaTest : public driver::FakeDriverTest {
     FakeDriverTest::TearDown();
   }
 
-  static XLA_FFI_Metadata describe(void* handler) {
+  static XLA_FFI_Metadata describe(void* handler, int newer_minor = 0,
+                                   const testing::Matcher<std::string>& answer = "") {
     XLA_FFI_Metadata metadata{};
     metadata.struct_size = XLA_FFI_Metadata_STRUCT_SIZE;
     XLA_FFI_Metadata_Extension extension{
         {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, nullptr}, &metadata};
     CallFrame frame;
     frame.extension = &extension.extension_base;
-    EXPECT_EQ(frame.call(handler, nullptr), "");
+    frame.newer_minor = newer_minor;
+    EXPECT_THAT(frame.call(handler, nullptr), answer);
     return metadata;
   }
   static const Handlers& cuda_handlers() { return handlers()[0]; }
@@ -244,17 +246,8 @@ TEST_F(XlaTest, AnOlderXlaIsRefusedAndANewerOneIsNot) {
   for (const Handlers& platform : handlers()) {
     for (void* handler : {platform.instantiate, platform.prepare, platform.execute}) {
       if (handler == nullptr) continue;
-      XLA_FFI_Metadata metadata{};
-      metadata.struct_size = XLA_FFI_Metadata_STRUCT_SIZE;
-      XLA_FFI_Metadata_Extension extension{
-          {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, nullptr}, &metadata};
-      CallFrame frame;
-      frame.extension = &extension.extension_base;
-      frame.newer_minor = 1;
-      EXPECT_EQ(frame.call(handler, nullptr), "");
-      EXPECT_EQ(metadata.api_version.minor_version, XLA_FFI_API_MINOR);
-      frame.newer_minor = -1;
-      EXPECT_THAT(frame.call(handler, nullptr), HasSubstr("upgrade jaxlib"));
+      EXPECT_EQ(describe(handler, 1).api_version.minor_version, XLA_FFI_API_MINOR);
+      describe(handler, -1, HasSubstr("upgrade jaxlib"));
     }
   }
 }
