@@ -86,7 +86,9 @@ def test_every_compiler_names_the_authors_line(compiler: str, tmp_path: Path) ->
         text=True,
         check=False,
     )
-    if done.stderr.startswith("none: ") or not done.stdout.startswith(compiler):
+    # A program that died said nothing, which is no reason to skip.
+    named = done.stdout.partition("\n")[0]
+    if done.stderr.startswith("none: ") or (named and not named.startswith(compiler)):
         pytest.skip(f"{compiler} is not what assembles here: {done.stderr}{done.stdout[:60]}")
     assert done.returncode == 0, done.stderr
     line = 1 + next(i for i, text in enumerate(REFUSED.splitlines()) if "this line" in text)
