@@ -3,9 +3,10 @@
 
     python bench/launch.py [--rounds 21] [--calls 200] [--only TEXT]
 
-Each round times every arm once, `--calls` calls in a row without waiting for the GPU, then waits.
-What is printed is the median over the rounds of the host time per call, and its ratio to the bare
-cuLaunchKernel loop. The numbers are burst numbers of the host; they say nothing of GPU speed.
+Each round times every arm once, in an order drawn anew, so that none profits or suffers from what
+ran before it: `--calls` calls in a row without waiting for the GPU, then it waits. What is printed
+is the median over the rounds of the host time per call, and its ratio to the bare cuLaunchKernel
+loop. The numbers are burst numbers of the host; they say nothing of GPU speed.
 Without a GPU the peers are the CPU paths of the frameworks, and ours runs the emulator.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
+import random
 import statistics
 import sys
 from collections.abc import Callable
@@ -198,9 +200,11 @@ def main() -> None:
     samples: dict[str, list[float]] = {name: [] for name in arms}
     for run in arms.values():
         run(options.calls)  # warm-up
+    order = list(arms)
     for _ in range(options.rounds):
-        for name, run in arms.items():
-            samples[name].append(run(options.calls))
+        random.shuffle(order)
+        for name in order:
+            samples[name].append(arms[name](options.calls))
     floor = statistics.median(samples[floor_name])
     print(f"{'arm':32} {'us/call':>9} {'ratio':>7}   (ratio to: {floor_name})")
     for name, values in samples.items():

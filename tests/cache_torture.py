@@ -23,10 +23,14 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from pathlib import Path
 
 from pyptx import _core, _toolchain
+
+# The assembler's threads, which idle between calls; a worker that they did hang would be seen.
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 TARGET = "sm_90a"
 KILL_SHARE = 0.5  # of the processes; the others end by themselves

@@ -20,10 +20,12 @@ class ContextScope {
   ContextScope& operator=(const ContextScope&) = delete;
 
   bool ok() const { return code_ == cuda::kSuccess; }
+  /// Whether the device's primary context is current, as far as it is known.
+  bool is_primary() const { return current_ != nullptr && current_ == driver_.primary[index_]; }
   diag::Diagnostic error() const { return cuda_error(driver_.api, call_, code_); }
 
  private:
-  void push(int device);
+  void push();
   bool check(const char* call, cuda::Code code) {
     call_ = call;
     code_ = code;
@@ -31,10 +33,15 @@ class ContextScope {
   }
 
   const Driver& driver_;
+  const std::size_t index_;
+  cuda::Context current_ = nullptr;
   const char* call_ = "";
   cuda::Code code_ = cuda::kSuccess;
   bool pushed_ = false;
 };
+
+/// Learns a device's primary context if somebody has made it, and makes none.
+void find_primary(const Driver& driver, int device);
 
 /// While it lives, calls that a capture on this thread would forbid (allocation, loading) are
 /// allowed: they touch no stream that is being captured.

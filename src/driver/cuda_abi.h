@@ -143,6 +143,7 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(device_name, "cuDeviceGetName", true, (char*, int, Device))                                    \
   X(device_attribute, "cuDeviceGetAttribute", true, (int*, int, Device))                           \
   X(primary_retain, "cuDevicePrimaryCtxRetain", true, (Context*, Device))                          \
+  X(primary_state, "cuDevicePrimaryCtxGetState", true, (Device, unsigned*, int*))                  \
   X(context_current, "cuCtxGetCurrent", true, (Context*))                                          \
   X(context_device, "cuCtxGetDevice", true, (Device*))                                             \
   X(context_push, "cuCtxPushCurrent_v2", true, (Context))                                          \

@@ -152,7 +152,9 @@ diag::Status Launcher::prepare(int device) const {
   }
   if (resources->needs_cluster) prebuilt_->with_cluster = true;
   if (auto status = check_parameters(device); !status) return status;
-  prepared_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
+  Prepared& prepared = prepared_[static_cast<std::size_t>(device)];
+  prepared.function.store(kernel_->primary_function(device), std::memory_order_relaxed);
+  prepared.done.store(true, std::memory_order_release);
   return diag::success();
 }
 
@@ -226,15 +228,21 @@ diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* poi
   if (auto status = fill(device, pointers, block); !status) return status;
   cuda::LaunchConfig config = prebuilt_->config;
   config.stream = static_cast<cuda::Stream>(stream);
-  cuda::LaunchAttribute cluster = prebuilt_->cluster;
   if (prebuilt_->with_cluster.load(std::memory_order_relaxed)) {
-    config.attributes = &cluster;
+    config.attributes = &prebuilt_->cluster;
     config.attribute_count = 1;
   }
   for (std::size_t i = 0; i < offsets_.size(); ++i) params[i] = block + offsets_[i];
-  // A CUkernel may stand where a CUfunction is asked for.
-  const auto function = static_cast<cuda::Function>(kernel_->handle());
-  const auto code = loaded.api.launch(&config, function, params, nullptr);
+  const auto launch = [&](void* function) {
+    return loaded.api.launch(&config, static_cast<cuda::Function>(function), params, nullptr);
+  };
+  // A CUkernel may stand for a CUfunction in every context, but the primary context's own function
+  // costs less. The driver refuses that one on a stream of another context.
+  const Prepared& prepared = prepared_[static_cast<std::size_t>(device)];
+  void* const function = prepared.function.load(std::memory_order_relaxed);
+  const bool in_primary = context.is_primary() && function != nullptr;
+  auto code = launch(in_primary ? function : kernel_->handle());
+  if (code == cuda::kInvalidHandle && in_primary) code = launch(kernel_->handle());
   if (code != cuda::kSuccess) {
     return diag::fail(cuda_error(loaded.api, "cuLaunchKernelEx", code)
                           .note(concat("launching '", plan_.entry, "'")));
@@ -251,8 +259,9 @@ diag::Status Launcher::submit_large(void* stream, int device, const std::uint64_
 diag::Status Launcher::launch(void* stream, int device, const std::uint64_t* pointers,
                               std::size_t count) const {
   if (auto status = check_pointers(pointers, count); !status) return status;
-  const bool known = device >= 0 && device < kMaxDevices &&
-                     prepared_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+  const bool known =
+      device >= 0 && device < kMaxDevices &&
+      prepared_[static_cast<std::size_t>(device)].done.load(std::memory_order_acquire);
   if (!known) {
     if (auto status = prepare(device); !status) return status;
   }

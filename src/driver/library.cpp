@@ -87,6 +87,7 @@ diag::Status Kernel::prepare(int device, std::uint32_t dynamic_shared, std::uint
     return diag::success();
   }
   const RelaxedCapture relaxed(loaded.api);
+  find_primary(loaded, device);
   const ContextScope context(loaded, device);
   if (!context.ok()) return diag::fail(context.error());
   if (!state.resident) {
@@ -97,6 +98,8 @@ diag::Status Kernel::prepare(int device, std::uint32_t dynamic_shared, std::uint
       return diag::fail(cuda_error(loaded.api, "cuKernelGetFunction", code));
     }
     state.resident = true;
+    // A function of another context would dangle when that is destroyed.
+    if (context.is_primary()) state.primary_function = function;
   }
   if (dynamic_shared > state.dynamic_shared) {
     if (auto status = allow_shared(loaded, device, dynamic_shared); !status) return status;
@@ -111,6 +114,11 @@ diag::Status Kernel::prepare(int device, std::uint32_t dynamic_shared, std::uint
     state.large_cluster = true;
   }
   return diag::success();
+}
+
+void* Kernel::primary_function(int device) {
+  const std::scoped_lock lock(mutex_);
+  return devices_[static_cast<std::size_t>(device)].primary_function;
 }
 
 /// Static and dynamic shared memory together may exceed the default only when asked for.

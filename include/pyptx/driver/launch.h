@@ -74,7 +74,11 @@ class Launcher {
   std::vector<std::unique_ptr<MapSlot>> maps_;
   bool count_is_known_ = false;  // that the kernel takes as many parameters as the plan passes
   std::unique_ptr<Prebuilt> prebuilt_;
-  mutable std::array<std::atomic<bool>, kMaxDevices> prepared_{};
+  struct Prepared {
+    std::atomic<bool> done = false;
+    std::atomic<void*> function = nullptr;  // Kernel::primary_function(), written before `done`
+  };
+  mutable std::array<Prepared, kMaxDevices> prepared_{};
 };
 
 }  // namespace pyptx::driver

@@ -43,11 +43,15 @@ class Kernel {
   /// Makes the kernel resident on a device, with room for `dynamic_shared` bytes and for
   /// clusters of `cluster_size` blocks. Legal while a stream of this thread is being captured.
   diag::Status prepare(int device, std::uint32_t dynamic_shared, std::uint32_t cluster_size);
+  /// CUfunction in the device's primary context, which costs less to launch there than the
+  /// CUkernel; null before prepare(), and where that ran in another context.
+  void* primary_function(int device);
   diag::Result<Resources> resources(int device);
 
  private:
   struct DeviceState {
     bool resident = false;
+    void* primary_function = nullptr;
     std::uint32_t dynamic_shared = 0;
     bool large_cluster = false;
   };

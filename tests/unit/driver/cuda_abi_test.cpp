@@ -49,6 +49,7 @@ SAME(device_count, cuDeviceGetCount);
 SAME(device_name, cuDeviceGetName);
 SAME(device_attribute, cuDeviceGetAttribute);
 SAME(primary_retain, cuDevicePrimaryCtxRetain);
+SAME(primary_state, cuDevicePrimaryCtxGetState);
 SAME(context_current, cuCtxGetCurrent);
 SAME(context_device, cuCtxGetDevice);
 SAME(context_push, cuCtxPushCurrent);

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <set>
 
 #include "cuda_abi.h"
@@ -20,6 +21,9 @@ struct LibraryTag {
 };
 struct KernelTag {
   std::string name;
+};
+struct FunctionTag {
+  Context context;
 };
 struct StreamTag {
   int device;
@@ -53,6 +57,30 @@ thread_local int capture_mode = 0;
 Context primary(int device) {
   static ContextTag contexts[pyptx::fake::kDevices] = {{0}, {1}, {2}};
   return &contexts[device];
+}
+
+/// A context that an application made by itself.
+Context own(int device) {
+  static ContextTag contexts[pyptx::fake::kDevices] = {{0}, {1}, {2}};
+  return &contexts[device];
+}
+
+/// Every function given out.
+std::vector<std::unique_ptr<FunctionTag>>& functions() {
+  static auto* made = new std::vector<std::unique_ptr<FunctionTag>>;
+  return *made;
+}
+
+/// Whether a function is launched on a stream of a context that it is not of. A kernel is of every
+/// context, and so is what tests make up.
+bool is_of_another_context(Function function, Stream stream) {
+  const Context current = context_stack.back();
+  const Context meant = stream == state().own_stream ? own(current->device) : current;
+  const std::scoped_lock lock(state().mutex);
+  for (const auto& known : functions()) {
+    if (known.get() == function) return known->context != meant;
+  }
+  return false;
 }
 
 /// Records a call; the code it must fail with, or success.
@@ -161,6 +189,12 @@ Code cuDevicePrimaryCtxRetain(Context* context, Device device) {
   *context = primary(device);
   return kSuccess;
 }
+Code cuDevicePrimaryCtxGetState(Device, unsigned* flags, int* active) {
+  ENTER("cuDevicePrimaryCtxGetState");
+  *flags = 0;
+  *active = state().primary_active ? 1 : 0;
+  return kSuccess;
+}
 Code cuCtxGetCurrent(Context* context) {
   ENTER("cuCtxGetCurrent");
   *context = context_stack.empty() ? nullptr : context_stack.back();
@@ -205,10 +239,11 @@ Code cuLibraryGetKernel(KernelHandle* kernel, Library, const char* name) {
   }
   return kNotFound;
 }
-Code cuKernelGetFunction(Function* function, KernelHandle kernel) {
+Code cuKernelGetFunction(Function* function, KernelHandle) {
   ENTER_UNSAFE("cuKernelGetFunction");
   NEED_CONTEXT();
-  *function = reinterpret_cast<Function>(kernel);
+  const std::scoped_lock lock(state().mutex);
+  *function = functions().emplace_back(new FunctionTag{context_stack.back()}).get();
   return kSuccess;
 }
 Code cuKernelGetAttribute(int* value, int attribute, KernelHandle, Device) {
@@ -244,6 +279,7 @@ Code cuLaunchKernelEx(const LaunchConfig* config, Function function, void** para
   ENTER("cuLaunchKernelEx");
   Cuda& fake = state();
   if (context_stack.empty()) return kInvalidContext;
+  if (is_of_another_context(function, config->stream)) return kInvalidHandle;
   ++fake.launch_count;
   if (!fake.recording) return kSuccess;
   pyptx::fake::Launch launch;
@@ -432,6 +468,8 @@ void fake_cuda_set_context(int device) {
   context_stack.clear();
   if (device >= 0) context_stack.push_back(primary(device));
 }
+/// The same with a context that is not the device's primary one.
+void fake_cuda_set_own_context(int device) { context_stack.assign(1, own(device)); }
 int fake_cuda_context_depth() { return static_cast<int>(context_stack.size()); }
 int fake_cuda_capture_mode() { return capture_mode; }
 

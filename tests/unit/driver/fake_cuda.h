@@ -47,6 +47,9 @@ struct Cuda {
   int minor = 0;
   int device_count = kDevices;
   int version = 13000;
+  bool primary_active = true;
+  /// A stream of an application's own context, of the current context's device.
+  void* const own_stream = &version;
   /// A capture in global mode is under way: calls that it forbids fail unless relaxed.
   std::atomic<bool> capturing = false;
   /// Off: launches are counted and nothing else, so that no memory is allocated.
@@ -75,6 +78,7 @@ struct Cuda {
     minor = 0;
     device_count = kDevices;
     version = 13000;
+    primary_active = true;
     capturing = false;
     recording = true;
     launch_count = 0;

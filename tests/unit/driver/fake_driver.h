@@ -16,6 +16,7 @@ namespace pyptx::driver {
 struct FakeLibrary {
   fake::Cuda* state = nullptr;
   void (*set_context)(int) = nullptr;
+  void (*set_own_context)(int) = nullptr;
   int (*context_depth)() = nullptr;
   int (*capture_mode)() = nullptr;
 
@@ -35,6 +36,8 @@ struct FakeLibrary {
     out.state = control();
     out.set_context =
         reinterpret_cast<decltype(out.set_context)>(dlsym(library, "fake_cuda_set_context"));
+    out.set_own_context = reinterpret_cast<decltype(out.set_own_context)>(
+        dlsym(library, "fake_cuda_set_own_context"));
     out.context_depth =
         reinterpret_cast<decltype(out.context_depth)>(dlsym(library, "fake_cuda_context_depth"));
     out.capture_mode =

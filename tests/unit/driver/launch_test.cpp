@@ -107,7 +107,7 @@ TEST_F(LaunchTest, PassesTheConfiguration) {
   EXPECT_THAT(got.block, ElementsAre(64, 2, 3));
   EXPECT_EQ(got.shared, 100000U);
   EXPECT_EQ(got.stream, kStream);
-  EXPECT_EQ(got.function, launcher->kernel().handle());
+  EXPECT_EQ(got.function, launcher->kernel().primary_function(0));
   EXPECT_TRUE(got.attributes.empty());
   EXPECT_TRUE(got.parameters.empty());
 }
@@ -163,6 +163,34 @@ TEST_F(LaunchTest, ARealStreamNeedsAnyContext) {
   library().set_context(0);
   ASSERT_TRUE(launch(*launcher, {}, 1).ok());
   EXPECT_EQ(cuda().launches.back().context_device, 0) << "left as it was";
+}
+
+TEST_F(LaunchTest, AnApplicationsOwnContextGetsTheKernelOfEveryContext) {
+  const auto launcher = make(plan_of({}, 0), "launched in two contexts");
+  library().set_context(0);
+  ASSERT_TRUE(launch(*launcher, {}, 0, nullptr).ok());
+  void* const function = launcher->kernel().primary_function(0);
+  ASSERT_NE(function, nullptr);
+  EXPECT_EQ(cuda().launches.back().function, function);
+
+  library().set_own_context(0);
+  ASSERT_TRUE(launch(*launcher, {}, 0, nullptr).ok());
+  EXPECT_EQ(cuda().launches.back().function, launcher->kernel().handle());
+  EXPECT_EQ(count("cuLaunchKernelEx"), 2) << "nothing was tried and refused";
+
+  library().set_context(0);
+  ASSERT_TRUE(launch(*launcher, {}, 0, cuda().own_stream).ok());
+  EXPECT_EQ(cuda().launches.back().function, launcher->kernel().handle());
+  EXPECT_EQ(cuda().launches.size(), 3U);
+}
+
+TEST_F(LaunchTest, AKernelPreparedInAnApplicationsOwnContextHasNoPrimaryFunction) {
+  cuda().primary_active = false;
+  library().set_own_context(1);
+  const auto launcher = make(plan_of({}, 0), "launched in an own context");
+  ASSERT_TRUE(launch(*launcher, {}, 1, nullptr).ok());
+  EXPECT_EQ(launcher->kernel().primary_function(1), nullptr) << "it would dangle with the context";
+  EXPECT_EQ(cuda().launches.back().function, launcher->kernel().handle());
 }
 
 TEST_F(LaunchTest, MapsByValueLieInTheBlock) {
