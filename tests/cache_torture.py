@@ -7,7 +7,8 @@ A program, run by test_cubin_cache.py for a few seconds and by `make cache-tortu
 
 Every cubin that a process gets is compared with the one that was assembled without a cache. The
 report is one JSON object: how often what was done, and what went wrong. The processes are forked
-after the package was imported and the assembler opened, so that they spend their time in the cache.
+after the package was imported. The assembler is opened by each: it has threads, which a fork leaves
+behind, and a lock that one of them held would never be free.
 """
 
 from __future__ import annotations
@@ -18,19 +19,17 @@ import errno
 import json
 import math
 import os
+import pickle
 import random
 import signal
+import subprocess
 import sys
 import time
 import traceback
-import warnings
 from collections import Counter
 from pathlib import Path
 
 from pyptx import _core, _toolchain
-
-# The assembler's threads, which idle between calls; a worker that they did hang would be seen.
-warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 TARGET = "sm_90a"
 KILL_SHARE = 0.5  # of the processes; the others end by themselves
@@ -154,6 +153,26 @@ class Worker:
         file.unlink()
 
 
+def assembled() -> list[bytes]:
+    """Return the cubins of the jobs, made without a cache."""
+    _toolchain.announce_folders()
+    return [bytes(_core.assemble(text, TARGET, flags, use_cache=False)[0]) for text, flags in JOBS]
+
+
+def assembled_elsewhere() -> list[bytes]:
+    """Return them from a process of their own."""
+    code = "import sys, pickle, cache_torture as t; pickle.dump(t.assembled(), sys.stdout.buffer)"
+    places = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": places},
+    )
+    made: list[bytes] = pickle.loads(done.stdout)
+    return made
+
+
 class Torture:
     """Keeps a number of workers busy, and kills them at random."""
 
@@ -165,9 +184,7 @@ class Torture:
         self.count = Counter[str]()
         self.problems: list[str] = []
         self.live: dict[int, float] = {}  # process: when we kill it
-        self.expected = [
-            bytes(_core.assemble(text, TARGET, flags, use_cache=False)[0]) for text, flags in JOBS
-        ]
+        self.expected = assembled_elsewhere()
         self.report, self.report_end = os.pipe()
         os.set_blocking(self.report, False)
 

@@ -20,11 +20,12 @@ if __name__ == "__main__":  # before JAX looks at its devices
 
 import jax
 import numpy as np
+import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import sample_kernels
-from pyptx import differentiable_kernel
+from pyptx import LaunchError, _jax, differentiable_kernel
 
 RNG = np.random.default_rng(0)
 ROWS, COLUMNS = 32, 32
@@ -82,6 +83,10 @@ def check_jit_divides_the_batch() -> None:
         assert got.sharding.shard_shape(got.shape) == (ROWS // 8, COLUMNS), got.sharding
         assert not gathers(function, x, w)
         np.testing.assert_array_equal(batched(x, w), expected)  # eagerly
+        if kind == AxisType.Explicit:  # can be exported: the call, and no callback of this process
+            text = function.lower(x, w).as_text()
+            assert "pyptx_launch" in text
+            assert "CustomSPMDPartitioning" not in text
 
 
 def check_jit_without_a_batch_is_whole() -> None:
@@ -142,6 +147,38 @@ def check_vmap_of_sharded_arrays() -> None:
     expected = on_one_device(stacked, W, function=mapped)
     got = jax.jit(mapped)(put(mesh, stacked, None, "d"), put(mesh, W))
     np.testing.assert_array_equal(got, expected)
+
+
+def check_vmap_over_explicit_axes() -> None:
+    stacked = RNG.standard_normal((8, 4, COLUMNS), dtype=np.float32)
+    for shape, spec in (((8,), ("d",)), ((8,), (None, None, "d")), ((2, 4), ("d", "e"))):
+        mesh = mesh_of(AxisType.Explicit, shape)
+        x, w = put(mesh, stacked, *spec), put(mesh, W)
+        for k in (batched, whole):
+            mapped = jax.vmap(k, in_axes=(0, None))
+            expected = on_one_device(stacked, W, function=mapped)
+            for function in (mapped, jax.jit(mapped), jax.vmap(jax.jit(k), in_axes=(0, None))):
+                got = function(x, w)
+                np.testing.assert_array_equal(got, expected)
+                assert jax.typeof(got).sharding.spec[:2] == jax.typeof(x).sharding.spec[:2]
+        with jax.set_mesh(mesh):
+            np.testing.assert_array_equal(jax.vmap(batched, in_axes=(0, None))(x, w), expected)
+    mesh = mesh_of(AxisType.Explicit)
+    program = jax.jit(jax.vmap(batched, in_axes=(0, None)))
+    assert not gathers(program, put(mesh, stacked, "d"), put(mesh, W))
+
+
+def check_nested_vmap_over_explicit_axes() -> None:
+    stacked = RNG.standard_normal((2, 4, 4, COLUMNS), dtype=np.float32)
+    mesh = mesh_of(AxisType.Explicit, (2, 4))
+    for k in (batched, whole):
+        mapped = jax.jit(jax.vmap(jax.vmap(k, in_axes=(0, None)), in_axes=(0, None)))
+        expected = on_one_device(stacked, W, function=mapped)
+        for spec in (("d", "e"), (None, "e"), ("d", None, "e")):
+            x = put(mesh, stacked, *spec)
+            got = mapped(x, put(mesh, W))
+            np.testing.assert_array_equal(got, expected)
+            assert jax.typeof(got) == jax.typeof(x)
 
 
 def check_vmap_in_a_shard_map() -> None:
@@ -229,6 +266,69 @@ def check_gradients_of_a_divided_jit() -> None:
         np.testing.assert_array_equal(got[0], expected[0])
         np.testing.assert_allclose(got[1], expected[1], rtol=1e-5, atol=1e-5)
         assert got[0].sharding.shard_shape(X.shape)[0] == ROWS // 8
+
+
+def check_gradients_on_explicit_meshes() -> None:
+    """Types of gradients are those of the inputs, whether a kernel can be divided or not."""
+    add = sample_kernels.build_vector_add
+    x, y = RNG.standard_normal((2, 8, 16), dtype=np.float32)
+    mesh = mesh_of(AxisType.Explicit)
+    for k in (add(), add(batch="N")):
+        pair = differentiable_kernel(k, lambda x, y, g, k=k: (k(g, g), g * y))
+        mapped = jax.vmap(pair)
+
+        def gradients(function: Any) -> Any:
+            return jax.grad(lambda x, y: (function(x, y) ** 2).sum(), argnums=(0, 1))
+
+        for function, args, specs in (
+            (gradients(pair), (x[0], y[0]), ("d", "d")),
+            (gradients(pair), (x[0], y[0]), ("d", None)),
+            (gradients(mapped), (x, y), ("d", "d")),
+            (jax.vmap(gradients(pair)), (x, y), ("d", "d")),
+        ):
+            program = jax.jit(function)
+            given = [put(mesh, v, spec) for v, spec in zip(args, specs, strict=True)]
+            expected = program(*map(jax.numpy.asarray, args))
+            for got, want, v in zip(program(*given), expected, given, strict=True):
+                np.testing.assert_array_equal(got, want)
+                assert jax.typeof(got) == jax.typeof(v)
+
+
+def check_types_of_results() -> None:
+    """As the dimensions of the same names, so that a loop can carry them."""
+    x, y = RNG.standard_normal((2, 64), dtype=np.float32)
+    mesh = mesh_of(AxisType.Explicit)
+    for options in ({}, {"batch": "N"}):
+        k = sample_kernels.build_vector_add(**options)
+        expected = on_one_device(x, y, function=k)
+        for other in (put(mesh, y, "d"), put(mesh, y), jax.numpy.asarray(y)):
+            got = k(put(mesh, x, "d"), other, N=64)
+            np.testing.assert_array_equal(got, expected)
+            assert jax.typeof(got).sharding.spec == P("d")
+        loop = jax.jit(lambda x, y, k=k: jax.lax.fori_loop(0, 2, lambda _, x: k(x, y), x))
+        got = loop(put(mesh, x, "d"), put(mesh, y))
+        np.testing.assert_array_equal(got, expected + y)
+
+
+def check_an_eager_call_is_traced_once() -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("traced again")
+
+    mesh = mesh_of(AxisType.Explicit)
+    x, w = put(mesh, X, "d"), put(mesh, W)
+    for k in (batched, whole):
+        k(x, w)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_jax.Site, "launch", refuse)
+            k(x, w)
+
+
+def check_a_kernel_alone_has_no_gradient() -> None:
+    w = jax.numpy.asarray(W)
+    for k in (batched, whole):
+        for function in (jax.grad, lambda loss: jax.jit(jax.grad(loss))):
+            with pytest.raises(LaunchError, match=r"row_scale.*differentiable_kernel"):
+                function(lambda x, k=k: k(x, w).sum())(jax.numpy.asarray(X))
 
 
 def check_ordered_among_collectives() -> None:

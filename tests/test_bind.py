@@ -7,14 +7,18 @@ On CPU tensors and NumPy arrays (the emulator), and again on CUDA tensors where 
 from __future__ import annotations
 
 import gc
+import os
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import bad_calls
 import pyptx
 import sample_kernels
+from assembling import needs_assembler
 from pyptx import BoundKernel, LaunchError, Layout, Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
 
@@ -269,6 +273,16 @@ BAD_LAUNCHES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a null address": ((X, Y, 0), {}, "'Z' is 0, which is no address of 1920 bytes"),
     "a negative address": ((X, Y, -8), {}, "'Z' is -8, which is no address"),
     "a stream on the emulator": ((X, Y, Z), {"stream": 1}, "the emulator has no streams"),
+    "a stream of another device": (
+        (AT, AT, AT),
+        {
+            "device": 0,
+            "stream": SimpleNamespace(cuda_stream=0x5000, device_index=1),
+            "M": 12,
+            "N": 40,
+        },
+        "stream= must be of cuda:0, where the tensors are, got one of cuda:1",
+    ),
     "another device": ((X, Y, Z), {"device": 0}, "device=0 was given, but a tensor is on cpu"),
     "no device": ((AT, AT, AT), {"device": "tpu", "M": 12, "N": 40}, "device is an ordinal"),
     "another shape": ((X, Y[:3].copy(), Z), {}, "'Y' has shape .3, 40., so M = 3"),
@@ -277,6 +291,43 @@ BAD_LAUNCHES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a truth value": ((X, Y, True), {}, "'Z' is a bool"),
     "an unaligned address": ((AT + 4, Y, Z), {"M": 12, "N": 40}, "'X' starts at address"),
 }
+
+
+# What a call says of kinds of tensors, before anything else is asked of them.
+NO_MEMORY: dict[str, tuple[Any, str]] = {
+    "sparse": (lambda: torch.ones(8).to_sparse(), "is a torch.sparse_coo tensor, expected dense"),
+    "nested": (bad_calls.nested, "is a nested tensor, expected one shape"),
+    "strided nested": (
+        lambda: torch.nested.nested_tensor([torch.ones(8)] * 2),
+        "is a nested tensor, expected one shape",
+    ),
+    "quantized": (bad_calls.quantized, "is quantized"),
+    "freed": (bad_calls.freed, "needs 32 bytes, but its storage has 0: it was freed or shrunk"),
+    "negated": (lambda: torch._neg_view(torch.ones(8)), "is a negated view, expected plain memory"),
+    "meta": (lambda: torch.ones(8, device="meta"), "is a Tensor on meta, expected an ordinary"),
+    "fake": (
+        lambda: torch._subclasses.FakeTensorMode().from_tensor(torch.ones(8)),
+        "is a FakeTensor on cpu, expected an ordinary CUDA or CPU tensor",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*(nested|quantize):UserWarning")
+@pytest.mark.parametrize("what", NO_MEMORY)
+def test_tensors_without_plain_memory_are_refused_by_name(what: str, tmp_path: Any) -> None:
+    make, message = NO_MEMORY[what]
+    k = sample_kernels.build_vector_add()
+    x, bad = torch.ones(8), make()
+    for name, ahead in (
+        ("Y", lambda: k.bind(x, bad)),
+        ("Z", lambda: k.bind(x, x, out=bad)),
+        ("Y", lambda: k.save(tmp_path / "add.k", x, bad)),
+        ("X", lambda: k.launch(bad, x, x.clone())),
+        ("Z", lambda: k.launch(x, x, bad)),
+    ):
+        with pytest.raises(LaunchError, match=f"kernel 'vector_add': argument '{name}' {message}"):
+            ahead()
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("what", BAD_LAUNCHES)
@@ -385,6 +436,26 @@ def test_what_cannot_be_saved_says_what_is_missing(tmp_path: Any) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(LaunchError, match=r"PTX0808.*cannot be written: No such file"):
         k.save(tmp_path / "no" / "k", N=8)
+    with pytest.raises(ValueError, match="no zero byte"):
+        k.save(f"{tmp_path}/a\0b", N=8)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_name_of_a_file_is_taken(tmp_path: Any) -> None:
+    k = sample_kernels.build_vector_add()
+    x = np.arange(8, dtype=np.float32)
+    for path in (os.fsencode(tmp_path / "bytes"), f"{tmp_path}/\udcff", tmp_path / "path"):
+        k.save(path, N=8)
+        np.testing.assert_array_equal(pyptx.load(path)(x, x), 2 * x)
+
+
+@needs_assembler
+def test_a_target_that_is_none_is_refused(tmp_path: Any) -> None:
+    k = sample_kernels.build_vector_add()
+    for name in ("sm_1", "sm_", "90a", ""):
+        with pytest.raises(pyptx.AssembleError, match=f"cannot compile for target '{name}'"):
+            k.save(tmp_path / "k", N=8, targets=[name])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_damaged_files_are_refused(tmp_path: Any) -> None:
@@ -414,6 +485,6 @@ def test_binaries_are_saved_for_the_targets_asked_for(tmp_path: Any) -> None:
         pytest.skip(missing)
     k = sample_kernels.build_vector_add(arch="sm_80")
     k.save(tmp_path / "k", N=8, targets=("sm_80", "sm_90"))
-    saved = _core.SavedKernel.load(str(tmp_path / "k"))
+    saved = _core.SavedKernel.load(os.fsencode(tmp_path / "k"))
     assert saved.targets == ["sm_80", "sm_90"]
     assert saved.to_bytes().count(b"\x7fELF") == 2

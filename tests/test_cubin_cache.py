@@ -116,6 +116,8 @@ print(list(Path(sys.argv[1]).iterdir()))
 
 
 def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    if _core.find_compiler()[0].startswith("ptxas"):
+        pytest.skip("ptxas writes files too, which the limit on theirs forbids")
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path)],
         capture_output=True,

@@ -145,6 +145,68 @@ def test_a_framework_that_does_not_import_is_broken(tmp_path: Path) -> None:
     assert "pip install numpy" in found["numpy"]["remedy"]
 
 
+WITH_TORCH = WITHOUT_FRAMEWORKS.replace('sys.modules["torch"] = ', "")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "detail"),
+    [
+        (None, "absent", "only a folder is called so ("),
+        ("import sys; sys.exit(3)", "broken", "it does not import: SystemExit: 3"),
+        ("", "broken", "module 'torch' has no attribute '__version__'"),
+    ],
+    ids=["folder", "exit", "empty"],
+)
+def test_what_is_called_torch_and_is_not(
+    tmp_path: Path, text: str | None, state: str, detail: str
+) -> None:
+    (tmp_path / "torch").mkdir()
+    if text is not None:
+        (tmp_path / "torch" / "__init__.py").write_text(text)
+    others = [path for path in filter(None, sys.path) if not Path(path, "torch").is_dir()]
+    packages = tmp_path / "packages"  # of NumPy alone
+    packages.mkdir()
+    numpy = importlib.util.find_spec("numpy")
+    if numpy is not None and numpy.origin is not None:
+        (packages / "numpy").symlink_to(Path(numpy.origin).parent)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", WITH_TORCH, "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(packages), *others])},
+    )
+    assert done.stderr == ""
+    found = by_subject(json.loads(done.stdout))
+    assert found["torch"]["state"] == state
+    assert detail in found["torch"]["detail"]
+    assert "pip install torch" in found["torch"]["remedy"]
+    assert done.returncode == (1 if state == "broken" else 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("PYPTX_CACHE", "off", "expected 0 (no cubins on disk) or 1"),
+        ("PYPTX_CACHE_SIZE", "abc", "expected a number of bytes, or one with K, M or G: 512M"),
+        ("PYPTX_CACHE_SIZE", "1.5G", "expected a number of bytes"),
+    ],
+)
+def test_settings_that_are_not_heeded_are_broken(name: str, value: str, expected: str) -> None:
+    status, found = findings(**{name: value})
+    assert status == 1
+    assert found[name]["state"] == "broken"
+    assert f"it is {value!r}, which is not heeded; {expected}" in found[name]["detail"]
+    assert found[name]["remedy"] == f"correct or unset {name}"
+
+
+def test_settings_that_are_understood_are_not_mentioned(tmp_path: Path) -> None:
+    status, found = findings(PYPTX_CACHE="1", PYPTX_CACHE_SIZE="64K", PYPTX_CACHE_DIR=str(tmp_path))
+    assert status == 0
+    assert not {"PYPTX_CACHE", "PYPTX_CACHE_SIZE"} & found.keys()
+    assert found[str(tmp_path)]["facts"]["limit"] == "65536"
+
+
 def test_what_is_required() -> None:
     status, text = doctor("--require", "torch")
     assert status == 1

@@ -168,3 +168,39 @@ def test_a_false_assertion_names_its_thread(capfd: pytest.CaptureFixture[str]) -
     assert "assertion failed: a small thread" in text
     assert "block: [0,0,0], thread: [1,0,0] Assertion `a small thread` failed." in text
     assert "cta 0 thread 1:  1.50" in capfd.readouterr().out  # what was printed before is there
+
+
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "schedule": (3, "schedule is 'earliest', 'latest' or 'random', not '3'"),
+    "numerics": (1.5, "numerics is 'fast' or 'exact', not '1.5'"),
+    "tensor_core": (True, "tensor_core is 'target', .* not 'True'"),
+    "checks": (b"races", "checks is 'races' or 'basic', not 'b'races''"),
+    "seed": (-1, r"seed is a whole number from 0 to 2\*\*64 - 1, not -1"),
+    "threads": (1.5, r"threads is a whole number from 0 to 2\*\*31 - 1, not 1.5"),
+    "report": ("yes", "report is True or False, not 'yes'"),
+    "progress": (3, "progress is True, False or a function, not 3"),
+    "trace": (3, "trace is the name of a file, not 3"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_is_none_for_its_default_and_refused_by_name(name: str) -> None:
+    k = sample_kernels.build_vector_add()
+    assert (k.emulate(ONES, ONES, **{name: None}) == 2).all()
+    value, message = OPTIONS[name]
+    with pytest.raises((TypeError, ValueError), match=message):
+        k.emulate(ONES, ONES, **{name: value})
+
+
+def test_without_a_word_races_are_looked_for() -> None:
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), block=(64, 1, 1))
+    def racy(X, Y):
+        tile = smem.alloc(u32, (1,))
+        tile[0] = reg.from_(ptx.special.tid.x(), u32)
+        ptx.ret()
+
+    x = np.zeros(32, dtype=np.float32)
+    racy.emulate(x, checks="basic")
+    for words in ({}, {"checks": None}):
+        with pytest.raises(EmulatorError):
+            racy.emulate(x, **words)

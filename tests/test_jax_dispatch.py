@@ -37,6 +37,12 @@ def test_target_is_registered() -> None:
     assert jax_support.shim_load_error() is None
 
 
+def test_the_launcher_is_there_where_jax_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    assert jax_support.shim_is_available()
+    assert jax_support.ensure_ffi_registered() is False
+
+
 def test_eager_and_jit() -> None:
     k = sample_kernels.build_rms_norm(8, 64)
     x, w = randn(8, 64), randn(64)

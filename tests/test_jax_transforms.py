@@ -235,6 +235,19 @@ def test_what_cannot_be_out(batched: Any) -> None:
         two(w, out=(w, w))
 
 
+@pytest.mark.parametrize("is_batched", [False, True])
+def test_an_array_given_twice_cannot_be_out(is_batched: bool) -> None:
+    k = sample_kernels.build_vector_add(**({"batch": "N"} if is_batched else {}))
+    x = randn(8)
+    expected = 2 * np.asarray(x)
+    message = r"out\[0\] is the array of both arguments 'X' and 'Y'.*jnp\.copy\(\) of it as 'Y'"
+    with pytest.raises(LaunchError, match=message):
+        k(x, x, out=x)
+    # The compiler copies what is read again.
+    np.testing.assert_array_equal(jax.jit(lambda x: k(x, x, out=x))(x), expected)
+    np.testing.assert_array_equal(k(x, jax.numpy.copy(x), out=x), expected)
+
+
 # --- shapes -------------------------------------------------------------------------------------
 
 

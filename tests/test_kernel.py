@@ -89,7 +89,18 @@ def test_tma_desc_outside_a_trace_is_a_handle() -> None:
     handle = tensor.tma_desc()
     assert isinstance(handle, TmaDescriptorHandle)
     assert handle.tensor is tensor
-    assert handle.name == "A_desc"
+    assert handle.name == str(handle) == "A_desc"
+
+
+def test_launch_dimensions_are_what_was_configured() -> None:
+    @kernel(grid=(4,), block=(32,))
+    def k() -> None:
+        ptx.ret()
+
+    assert (k.grid, k.block) == ((4,), (32,))
+    assert k.launch_grid() == (4, 1, 1)
+    with pytest.raises(TypeError, match=r"'k': grid is one to three integers.*divide with //"):
+        kernel(k.__wrapped__, grid=(4 / 2,))  # type: ignore[attr-defined]
 
 
 def test_a_descriptor_by_value_is_a_parameter_of_128_bytes() -> None:
@@ -411,6 +422,9 @@ def test_sass_without_a_disassembler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_toolchain, "missing_assembler", lambda: None)
     monkeypatch.setattr(Kernel, "cubin", lambda self, **kwargs: b"")
     with pytest.raises(RuntimeError, match="pip install nvidia-cuda-cuobjdump"):
+        sample_kernels.build_scale(2.0).sass()
+    monkeypatch.setattr(_toolchain, "find_tool", lambda name: Path("/nowhere") / name)
+    with pytest.raises(RuntimeError, match="cannot run /nowhere/cuobjdump: No such file"):
         sample_kernels.build_scale(2.0).sass()
 
 

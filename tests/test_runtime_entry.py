@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -110,6 +112,17 @@ def test_what_does_not_match_is_handed_on(entry: _core.Entry, x: torch.Tensor) -
     assert entry.hits == 0
 
 
+def test_memory_that_is_not_there_is_handed_on(entry: _core.Entry, x: torch.Tensor) -> None:
+    for tensor in (torch.ones(N), torch.ones(N + 8)[8:]):
+        assert_hit(entry, x, tensor)
+        size = tensor.untyped_storage().nbytes()
+        tensor.untyped_storage().resize_(size - 4)
+        assert_miss(entry, x, tensor)
+        assert_miss(entry, x, x, out=tensor)
+        tensor.untyped_storage().resize_(size)
+        assert_hit(entry, x, x, out=tensor)
+
+
 def test_subclasses_are_handed_on(entry: _core.Entry, x: torch.Tensor) -> None:
     class Mine(torch.Tensor):
         pass
@@ -163,9 +176,21 @@ def test_several_specialisations_live_side_by_side(x: torch.Tensor) -> None:
     for n in (64, 32, N, 64):
         assert_hit(entry, x[:n].clone(), x[:n].clone())
     entry.add([("f32", (32,))] * 2, [("f32", (32,))], "cpu", add_image(32))
-    assert len(entry) == 3, "the same inputs replace"
+    assert len(entry) == 3, "the same tensors replace"
     entry.clear()
     assert_miss(entry, x, x)
+
+
+def test_what_was_added_for_given_outputs_makes_none(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    for n in (N, N + 1):
+        entry.add([("f32", (N,))] * 2, [("f32", (n,))], "cpu", add_image(N), makes_outputs=False)
+    assert len(entry) == 2, "other outputs, another specialisation"
+    assert_miss(entry, x, x)
+    assert_hit(entry, x, x, out=torch.zeros(N))
+    assert entry(x, x, out=torch.zeros(N + 1)).shape == (N + 1,)
+    assert_miss(entry, x, x, out=torch.zeros(N + 2))
+    assert_miss(entry, x, x, out=(torch.zeros(N), torch.zeros(N)))
 
 
 def test_several_outputs_come_as_a_tuple(x: torch.Tensor) -> None:
@@ -210,6 +235,9 @@ def test_the_slow_path_may_raise_and_be_replaced(x: torch.Tensor) -> None:
     with pytest.raises(KeyError, match="mine"):
         entry(x)
     entry.slow_path = lambda args, kwargs: len(args)
+    assert entry(x, x) == 2
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del entry.slow_path
     assert entry(x, x) == 2
 
 
@@ -281,3 +309,47 @@ def test_the_table_is_bounded(entry: _core.Entry, x: torch.Tensor) -> None:
     assert len(entry) == 256
     assert_hit(entry, torch.ones(299), torch.ones(299))
     assert_miss(entry, torch.ones(1), torch.ones(1))
+
+
+SHORT_OF_MEMORY = """
+import resource
+import sys
+
+sys.path[:0] = {path!r}
+import torch
+
+from pyptx import Tile, kernel
+from pyptx.types import f32
+import sample_kernels
+
+
+@kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), grid=(4000, 1, 1),
+        block=(32, 1, 1), smem=200_000)
+def copied(X, Y):
+    sample_kernels.scaled_copy(X, Y, 1.0)
+
+
+x, z = torch.ones(32), torch.zeros(32)
+call = copied.bind(x)
+torch.set_num_threads(1)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (3 << 20), resource.RLIM_INFINITY))
+call(x, out=z)  # there is no room for another thread's stack
+assert torch.equal(x, z)
+hoard = []
+try:
+    while True:
+        hoard.append(bytearray(1 << 16))
+except MemoryError:
+    pass
+try:
+    call(x, out=z)  # nor for a block's shared memory
+except MemoryError:
+    print("no memory after", call._entry.hits, "hits")
+"""
+
+
+def test_a_call_that_there_is_no_memory_for() -> None:
+    code = SHORT_OF_MEMORY.format(path=sys.path)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "no memory after 2 hits\n", done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels on torch tensors: eager, repeated, out=, torch.compile, autograd, by handle.
+"""Kernels on torch tensors: eager, repeated, out=, torch.compile, autograd.
 
 Everything runs on CPU tensors (the emulator), and again on CUDA tensors where there is a GPU.
 """
@@ -13,8 +13,7 @@ import pytest
 import sample_kernels
 from pyptx import Layout, Tile, differentiable_kernel, kernel, torch_support
 from pyptx._errors import LaunchError
-from pyptx.jax_support import get_cubin_registry, register_launch_config
-from pyptx.types import f32
+from pyptx.types import b32, f32
 
 torch = pytest.importorskip("torch")
 
@@ -225,37 +224,27 @@ def test_outputs_have_the_order_of_their_tile(device: str, shape: tuple[int, ...
     assert torch.equal(leaf.grad, g)
 
 
-# --- the handle-based functions -----------------------------------------------------------------
+@devices
+def test_out_does_not_decide_what_calls_without_it_return(device: str) -> None:
+    """A dimension and an element type that only the output has."""
 
+    def copied(X, Y):
+        sample_kernels.scaled_copy(X, Y, 1.0)
 
-def vector_add_handle(n: int) -> tuple[int, dict[str, Any]]:
-    text = sample_kernels.build_vector_add().ptx(N=n)
-    grid, block = ((n + 127) // 128, 1, 1), (128, 1, 1)
-    handle = get_cubin_registry().register(text, "vector_add", grid=grid, block=block)
-    register_launch_config(handle, 0, grid, block)
-    out = {"out_specs": [Tile("N", f32)], "out_shape_env": {"N": n}}
-    return handle, {**out, "grid": grid, "block": block}
-
-
-def test_launch_by_handle() -> None:
-    a, b = torch.randn(300), torch.randn(300)
-    handle, launch = vector_add_handle(300)
-    out = torch_support.call_kernel_via_torch(a, b, cubin_handle=handle, **launch)
-    torch.testing.assert_close(out, a + b, rtol=0, atol=0)
-
-
-def test_operator_by_handle_is_registered_once_and_compiles() -> None:
-    a, b = torch.randn(300), torch.randn(300)
-    handle, launch = vector_add_handle(300)
-    op = torch_support.get_or_register_torch_op(handle, cluster=(1, 1, 1), smem_bytes=0, **launch)
-    again = torch_support.get_or_register_torch_op(
-        handle, cluster=(1, 1, 1), smem_bytes=0, **launch
+    x = torch.arange(32.0, device=device)
+    free = kernel(copied, in_specs=(Tile("N", f32),), out_specs=(Tile("M", f32),), block=(32, 1, 1))
+    untyped = kernel(
+        copied, in_specs=(Tile("N", f32),), out_specs=(Tile("N", b32),), block=(32, 1, 1)
     )
-    assert op is again
-    compiled = torch.compile(lambda a, b: op(a, b) + 1, fullgraph=True)
-    torch.testing.assert_close(compiled(a, b), a + b + 1)
-    out = torch_support.call_kernel_via_torch_compile(a, b, cubin_handle=handle, **launch)
-    torch.testing.assert_close(out, a + b, rtol=0, atol=0)
+    for size in (33, 34, 33, 34):
+        assert free(x, out=torch.zeros(size, device=device)).shape == (size,)
+        with pytest.raises(LaunchError, match="no value for dimension 'M'"):
+            free(x)
+    for dtype in (torch.int32, torch.float32, torch.int32, torch.uint32):
+        assert untyped(x, out=torch.zeros(32, dtype=dtype, device=device)).dtype == dtype
+        assert untyped(x).dtype == torch.uint32
+    # The entry serves each of them by itself the second time.
+    assert (free._live.entry.hits, untyped._live.entry.hits) == (2, 5)
 
 
 def test_recognising_tensors() -> None:

@@ -18,6 +18,7 @@ import pytest
 import pyptx
 import sample_kernels
 from pyptx import Layout, Tile, kernel, ptx, reg
+from pyptx._errors import LaunchError
 from pyptx.types import bf16, f32, u32
 
 torch = pytest.importorskip("torch")
@@ -172,6 +173,30 @@ def test_a_compiled_graph_follows_what_the_kernel_reads() -> None:
     assert all(torch.equal(y, x * factor) for y in compiled(x))
 
 
+def test_a_compiled_graph_follows_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = [1.0]
+
+    @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), block=(1, 1, 1))
+    def write(X, Y):
+        (py,) = ptx.global_ptrs(Y)
+        ptx.inst.st.global_.f32(ptx.addr(py), reg.scalar(f32, init=number[0]))
+        ptx.ret()
+
+    def interrupted(*parts: Any) -> Any:
+        raise KeyboardInterrupt
+
+    compiled = torch.compile(lambda x: write(x), backend="aot_eager", fullgraph=True)
+    x = torch.zeros(1)
+    assert compiled(x) == 1.0
+    number[0] = 2.0
+    for maker in ("SavedKernel", "GraphKernel"):
+        with monkeypatch.context() as patch:
+            patch.setattr(_torch_graph._core, maker, interrupted)
+            with pytest.raises((RuntimeError, KeyboardInterrupt)):
+                compiled(x)
+    assert compiled(x) == 2.0
+
+
 def test_a_compiled_graph_outlives_its_kernel() -> None:
     x = torch.randn(32)
     k = sample_kernels.build_scale(3.0)
@@ -261,6 +286,35 @@ def test_bad_outputs_are_refused(outs: list[int]) -> None:
     assert all(torch.all(t == 7.0) for t in tensors)
 
 
+def test_memory_that_is_not_there_is_refused() -> None:
+    k = sample_kernels.build_vector_add()
+    a, shrunk, out = torch.randn(64), torch.randn(64), torch.full((64,), 7.0)
+    text = text_of(k, a, a)
+    shrunk.untyped_storage().resize_(128)
+    calls = (
+        lambda: launch([a, shrunk], text),
+        lambda: launch_one([a, shrunk], text),
+        lambda: launch_out([a, shrunk], [out], text),
+        lambda: launch_out([a, a], [shrunk], text),
+    )
+    for call in calls:
+        with pytest.raises(RuntimeError, match=r"have 256 bytes of memory, got 128 bytes"):
+            call()
+    assert torch.all(out == 7.0)
+
+
+def test_outputs_that_share_memory_are_refused() -> None:
+    k, x = build_halves(), column_major("cpu")
+    text = text_of(k, x)
+    memory = torch.full((63,), 7.0, dtype=torch.bfloat16)
+    with pytest.raises(RuntimeError, match=r"PTX0811.*output 1 \('Z'\).*share no memory"):
+        launch_out([x], [memory[:32], memory[31:]], text)
+    assert torch.all(memory == 7.0)
+    memory = torch.zeros(64, dtype=torch.bfloat16)
+    launch_out([x], [memory[:32], memory[32:]], text)
+    assert torch.equal(memory, torch.cat(k(x)))
+
+
 def test_an_address_that_no_tensor_map_takes_is_refused() -> None:
     k = sample_kernels.build_tma_axpy()
     x = torch.randn(16, 64)
@@ -289,6 +343,11 @@ def test_calls_that_no_text_can_stand_for() -> None:
     opaque = sample_kernels.build_scale(iter(()))  # type: ignore[arg-type]
     x = torch.randn(32)
     assert _torch_graph.of_call(opaque, (x,), None, "", {}) is None
+
+
+def test_a_kernel_of_another_process_is_named_with_the_ways_out() -> None:
+    with pytest.raises(LaunchError, match=r"calls kernel 'gone'.*strict=False"):
+        torch.ops.pyptx.call("gone:0:00", [torch.ones(8)], "")
 
 
 # --- other processes ----------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from pyptx import _torch_samples  # noqa: E402
 LIES = {
     "the place of a tensor in its object was not found": "(row[0], row[1] + 8, *row[2:])",
     "the place of a tensor's dispatch keys was not found": "(*row[:2], row[2] ^ 1, *row[3:])",
-    "sample 0 is read differently by the exchange API": "(*row[:3], not row[3], row[4])",
+    "sample 0 is read differently by the exchange API": "(*row[:3], not row[3], *row[4:])",
+    "": "(*row[:5], 0, not row[6])",  # torch is asked for what was not found
 }
 
 PROGRAM = """

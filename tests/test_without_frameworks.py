@@ -108,3 +108,31 @@ def test_the_block_is_seen(name: str, tmp_path: Path) -> None:
         [sys.executable, str(program), name], capture_output=True, text=True, check=False
     )
     assert f"No module named '{name}'" in done.stderr
+
+
+@pytest.mark.skipif("numpy" not in INSTALLED, reason="needs NumPy")
+def test_folders_with_the_names_of_frameworks_are_none(tmp_path: Path) -> None:
+    """Any folder on sys.path imports, as a module without contents."""
+    for name in ("torch", "jax"):
+        (tmp_path / name).mkdir()
+    program = f"""
+import importlib.machinery, importlib.util, sys
+for name in ("torch", "jax"):
+    spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [{str(tmp_path)!r} + "/" + name]
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+import pyptx.jax_support, pyptx.torch_support
+{KERNEL.split("assert not")[0]}
+import numpy as np
+x = np.arange(32, dtype=np.float32)
+assert (double(x) == 2 * x).all()
+assert (double.emulate(x) == 2 * x).all()
+assert (double.bind(x)(x) == 2 * x).all()
+assert (pyptx.differentiable_kernel(double, double)(x) == 2 * x).all()
+assert not pyptx.torch_support.is_torch_tensor(x)
+pyptx.jax_support.shim_load_error()  # which does not raise
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pyptx._bind import whole_number
 from pyptx._errors import LaunchError
 from pyptx.specs import Layout
 
@@ -26,17 +27,15 @@ class DifferentiableKernel:
         save_for_backward: Sequence[int] | None,
         num_grad_inputs: int | None,
     ) -> None:
+        if not callable(forward) or not hasattr(forward, "in_specs"):
+            raise TypeError(f"the forward kernel is a pyptx kernel, not {forward!r}")
+        if not callable(backward):
+            raise TypeError(f"the backward kernel is a kernel or a function, not {backward!r}")
         count = len(forward.in_specs)
-        saved = range(count) if save_for_backward is None else save_for_backward
         self.forward = forward
         self.backward = backward
-        self.saved = tuple(int(index) for index in saved)
-        self.grad_count = count if num_grad_inputs is None else int(num_grad_inputs)
-        bad = [index for index in self.saved if not 0 <= index < count]
-        if bad:
-            raise ValueError(f"save_for_backward has {bad[0]}, but there are {count} inputs")
-        if not 0 <= self.grad_count <= count:
-            raise ValueError(f"num_grad_inputs is {self.grad_count}, but there are {count} inputs")
+        self.saved = _saved(save_for_backward, count)
+        self.grad_count = _grad_count(num_grad_inputs, count)
         self._torch_functions: Any = None
         self._jax_function: Any = None
         self._number = next(_numbers)
@@ -44,15 +43,16 @@ class DifferentiableKernel:
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the forward kernel; gradients flow back through the backward kernel."""
-        torch = sys.modules.get("torch")
-        if torch is not None and any(isinstance(item, torch.Tensor) for item in inputs):
+        # A folder of such a name on sys.path is a module too, but has no arrays.
+        torch: Any = sys.modules.get("torch")
+        if hasattr(torch, "Tensor") and any(isinstance(item, torch.Tensor) for item in inputs):
             _make_functions(self._number)
             plain, transformed = self._torch_functions
             if torch.compiler.is_compiling() or not _is_transformed(torch):
                 return plain.apply(*inputs)
             return transformed.apply(*inputs)
-        jax = sys.modules.get("jax")
-        if jax is not None and any(isinstance(item, jax.Array) for item in inputs):
+        jax: Any = sys.modules.get("jax")
+        if hasattr(jax, "Array") and any(isinstance(item, jax.Array) for item in inputs):
             if self._jax_function is None:
                 self._jax_function = _jax_function(self, jax)
             return self._jax_function(*inputs)
@@ -84,6 +84,31 @@ class DifferentiableKernel:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it was made of, if that can be: kernels are by name, as functions."""
         return type(self), (self.forward, self.backward, self.saved, self.grad_count)
+
+
+def _saved(given: Any, count: int) -> tuple[int, ...]:
+    if given is None:
+        return tuple(range(count))
+    indices = []
+    for value in given if isinstance(given, Iterable) else (None,):
+        index = whole_number(value)
+        if index is None:
+            raise TypeError(
+                f"save_for_backward is a sequence of indices of inputs: (0, 1), not {given!r}"
+            )
+        if not 0 <= index < count:
+            raise ValueError(f"save_for_backward has {index}, but there are {count} inputs")
+        indices.append(index)
+    return tuple(indices)
+
+
+def _grad_count(given: Any, count: int) -> int:
+    number = count if given is None else whole_number(given)
+    if number is None:
+        raise TypeError(f"num_grad_inputs is a number of inputs, not {given!r}")
+    if not 0 <= number <= count:
+        raise ValueError(f"num_grad_inputs is {number}, but there are {count} inputs")
+    return number
 
 
 def _is_transformed(torch: Any) -> bool:
@@ -172,15 +197,23 @@ def _jax_function(pair: DifferentiableKernel, jax: Any) -> Any:
 
     def forward(*inputs: Any) -> Any:
         kept = tuple(inputs[index] for index in pair.saved)
-        kinds = tuple(jax.numpy.issubdtype(item.dtype, jax.numpy.floating) for item in inputs)
-        return pair.forward(*inputs), _Residuals(kept, kinds)
+        shardings = tuple(
+            jax.typeof(item).sharding
+            if jax.numpy.issubdtype(item.dtype, jax.numpy.floating)
+            else None
+            for item in inputs
+        )
+        return pair.forward(*inputs), _Residuals(kept, shardings)
 
     def backward(residuals: _Residuals, cotangents: Any) -> Any:
         grads = cotangents if isinstance(cotangents, tuple) else (cotangents,)
         found = pair.gradients(residuals.saved, grads)
-        found += [None] * (len(residuals.kinds) - len(found))
-        pairs = zip(found, residuals.kinds, strict=True)
-        return tuple(grad if is_float else None for grad, is_float in pairs)
+        found += [None] * (len(residuals.shardings) - len(found))
+        pairs = zip(found, residuals.shardings, strict=True)
+        return tuple(
+            None if grad is None or sharding is None else _jax.reshard_as(grad, sharding)
+            for grad, sharding in pairs
+        )
 
     _register_residuals(jax)
     call.defvjp(forward, backward)
@@ -194,11 +227,11 @@ def _jax_function(pair: DifferentiableKernel, jax: Any) -> Any:
 
 
 class _Residuals:
-    """Saved arrays (leaves) and the kinds of the inputs (structure)."""
+    """Saved arrays (leaves), and shardings of the inputs that have gradients (structure)."""
 
-    def __init__(self, saved: tuple[Any, ...], kinds: tuple[bool, ...]) -> None:
+    def __init__(self, saved: tuple[Any, ...], shardings: tuple[Any, ...]) -> None:
         self.saved = saved
-        self.kinds = kinds
+        self.shardings = shardings
 
 
 _registered: list[bool] = []
@@ -207,6 +240,8 @@ _registered: list[bool] = []
 def _register_residuals(jax: Any) -> None:
     if not _registered:
         jax.tree_util.register_pytree_node(
-            _Residuals, lambda r: (r.saved, r.kinds), lambda kinds, saved: _Residuals(saved, kinds)
+            _Residuals,
+            lambda residuals: (residuals.saved, residuals.shardings),
+            lambda shardings, saved: _Residuals(saved, shardings),
         )
         _registered.append(True)

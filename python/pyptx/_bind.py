@@ -16,8 +16,8 @@ from typing import Any
 
 from pyptx._dtypes import accepts, framework_name
 from pyptx._errors import LaunchError
+from pyptx._scalars import PARAMETER_TYPES
 from pyptx.specs import Layout, Tile
-from pyptx.types import from_name
 
 _MOST = (1 << 31) - 1  # of a grid in its first dimension; in others, and of blocks, less
 
@@ -32,6 +32,32 @@ class Array:
     strides: tuple[float, ...] | None = None  # None: dense, row-major
     pointer: int = 0
     nbytes: int = 0
+
+
+def whole_number(value: Any) -> int | None:
+    """Return what can stand for an integer as a Python int, whose sums do not overflow.
+
+    None for anything else, truth values and fractions among them.
+    """
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def check_body(fn: Any) -> None:
+    """Refuse what is no function, or one whose body does not run when it is called."""
+    if not callable(fn) or not hasattr(fn, "__name__"):
+        raise TypeError(f"a kernel is made of a function with a name, not of {fn!r}")
+    for is_one, what, fix in (
+        (inspect.iscoroutinefunction, "an async function", "write def without async"),
+        (inspect.isasyncgenfunction, "an async generator", "write def without async and yield"),
+        (inspect.isgeneratorfunction, "a generator", "take out yield"),
+    ):
+        if is_one(fn):
+            raise TypeError(
+                f"kernel {fn.__name__!r} is {what}, so a call would not run its body; {fix}"
+            )
 
 
 class Signature:
@@ -96,13 +122,12 @@ class Signature:
                 f"{len(self.out_specs)} out_specs; give one Tile per parameter"
             )
         for kind, name in self.raw_params:
-            try:
-                from_name(kind)
-            except ValueError:
+            if kind not in PARAMETER_TYPES:
                 raise TypeError(
                     f"kernel {self.name!r}: raw parameter {name!r} has type {kind!r}, "
-                    f"expected the name of a type of pyptx.types such as 'u32' or 'f32'"
-                ) from None
+                    f"expected the name of a type that a parameter can have, such as 'u32' or "
+                    f"'f32' ({', '.join(PARAMETER_TYPES)})"
+                )
         for name, spec in zip(self.tensors[len(self.in_specs) :], self.out_specs, strict=False):
             if spec.dtype is None:
                 raise TypeError(f"kernel {self.name!r}: output {name!r} needs an element type")
@@ -215,30 +240,39 @@ class Signature:
         defaults = self.template_params
         raw_names = [name for _, name in self.raw_params]
         known = [*defaults, *self.dims, *raw_names]
+        given = dict(keywords)
         for name, value in keywords.items():
             if name not in known:
                 raise TypeError(self._unknown_keyword(name, known))
             if name in self.dims:
-                self._check_dimension(name, value, env)
+                given[name] = self._dimension(name, value, env)
         template = {}
         for name, default in defaults.items():
-            template[name] = keywords.get(name, env.get(name, default))
+            template[name] = given.get(name, env.get(name, default))
             if template[name] is inspect.Parameter.empty:
                 raise TypeError(f"kernel {self.name!r} needs the template parameter {name!r}")
-        values = {**template, **env, **keywords}
+        values = {**template, **env, **given}
         return template, {name: values[name] for name in raw_names if name in values}
 
-    def _check_dimension(self, name: str, value: Any, env: dict[str, Any]) -> None:
-        if not hasattr(value, "__index__") or (isinstance(value, int) and value < 0):
+    def _dimension(self, name: str, value: Any, env: dict[str, Any]) -> int:
+        """Return a dimension given by keyword as a Python int, and add it to `env`."""
+        size = whole_number(value)
+        if size is None or size < 0:
             raise LaunchError(
                 f"kernel {self.name!r}: {name}={value!r} was given, but {name} is a dimension: "
                 f"expected a number of elements"
             )
-        if env.setdefault(name, value) != value:
+        if env.setdefault(name, size) != size:
             raise LaunchError(
                 f"kernel {self.name!r}: {name}={value!r} was given, "
                 f"but the arguments' shapes say {name} = {env[name]}; drop {name}="
             )
+        return size
+
+    def with_plain_sizes(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the keywords with dimensions as Python ints where they are integers."""
+        sizes = {name: whole_number(keywords[name]) for name in self.dims if name in keywords}
+        return {**keywords, **{name: size for name, size in sizes.items() if size is not None}}
 
     def refuse_arrays_by_keyword(self, keywords: Mapping[str, Any]) -> None:
         """Refuse a call that passes a tensor by its name."""

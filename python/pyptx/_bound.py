@@ -12,15 +12,13 @@ import sys
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike, fsencode
 from typing import Any
 
 from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Array, check_overlap, check_strides
 from pyptx._dtypes import accepts, framework_name
 from pyptx._errors import LaunchError
-
-_ENTRY_TENSORS = 64  # more than these the C entry does not take
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +95,13 @@ class BoundKernel(_core.KernelBase):
         """The device it was bound to, None where any will do."""
         return self._launch.device
 
-    def save(self, path: str | PathLike[str], *, targets: Sequence[str] = ()) -> None:
+    def save(self, path: str | bytes | PathLike[str], *, targets: Sequence[str] = ()) -> None:
         """Write the kernel to one file; see `Kernel.save`."""
         write(self._launch.settled, path, targets)
 
     def prepare(self, device: Any) -> None:
         """Load the kernel for a CUDA device, so that the first call there launches only."""
-        self._launch.make_ready(_cuda_ordinal(device))
+        self._launch.make_ready(cuda_ordinal(device))
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """Launch; one output is returned as it is, several as a tuple."""
@@ -145,9 +143,9 @@ class _Launch:
         if device_type in self._taught or self.settled.image is None or entry is None:
             return
         self._taught.add(device_type)
-        if len(tensors) > _ENTRY_TENSORS or any(
-            t.is_column_major or framework_name(t.dtype) is None for t in tensors
-        ):
+        if not self.settled.outputs or len(tensors) > _runtime.ENTRY_TENSORS:
+            return
+        if any(t.is_column_major or framework_name(t.dtype) is None for t in tensors):
             return
         inputs, outputs = (
             [(str(framework_name(t.dtype)), t.shape) for t in side]
@@ -155,7 +153,7 @@ class _Launch:
         )
         index = -1
         if self.device is not None and device_type == "cuda":
-            index = _cuda_ordinal(self.device)
+            index = cuda_ordinal(self.device)
         entry.add(inputs, outputs, device_type, self.settled.image, index)
 
     # --- what the entry does not take ---------------------------------------------------------
@@ -195,6 +193,8 @@ class _Launch:
         if results is None:
             results = [_fitting(_runtime.empty_numpy, t) for t in self.settled.outputs]
         _runtime.check_writable(self.settled.name, results)
+        if not self.settled.outputs:
+            _runtime.check_writable(self.settled.name, args, "input")
         self._emulate((*inputs, *map(_runtime.describe_numpy, results)))
         return _runtime.unpack(results)
 
@@ -225,8 +225,9 @@ class _Launch:
             _core.launch(self.settled.image, device.index, stream, [a.pointer for a in memory])
         elif device.type == "cpu":
             self._emulate(memory)
-        if outs is not None:
-            torch.autograd.graph.increment_version(outs)
+        written = outs if self.settled.outputs else args
+        if written is not None:
+            torch.autograd.graph.increment_version(written)
         return _runtime.unpack(results)
 
     def _emulate(self, memory: Sequence[Array]) -> None:
@@ -286,7 +287,7 @@ def _fitting(make: Any, tensor: BoundTensor) -> Any:
     return _runtime.in_order(make, tensor.dtype, tensor.shape, tensor.is_column_major)
 
 
-def _cuda_ordinal(device: Any) -> int:
+def cuda_ordinal(device: Any) -> int:
     """0 for 0, "cuda", "cuda:0" and a torch.device that is one of these."""
     if hasattr(device, "__index__"):
         return int(device.__index__())
@@ -296,7 +297,7 @@ def _cuda_ordinal(device: Any) -> int:
     return int(index) if index else int(_core.current_device())
 
 
-def write(settled: Settled, path: str | PathLike[str], targets: Sequence[str]) -> None:
+def write(settled: Settled, path: str | bytes | PathLike[str], targets: Sequence[str]) -> None:
     """Write the file, with binaries for these targets."""
     saved = settled.saved()
     if isinstance(targets, str):
@@ -304,16 +305,23 @@ def write(settled: Settled, path: str | PathLike[str], targets: Sequence[str]) -
     _toolchain.announce_folders()
     for target in targets:
         saved.add_binary(target)
-    saved.save(fspath(path))
+    saved.save(_file(path))
 
 
-def load(path: str | PathLike[str]) -> BoundKernel:
+def _file(path: str | bytes | PathLike[str]) -> bytes:
+    name = fsencode(path)
+    if b"\0" in name:
+        raise ValueError(f"a file's name has no zero byte, as {path!r} has")
+    return name
+
+
+def load(path: str | bytes | PathLike[str]) -> BoundKernel:
     """Read a kernel that `Kernel.save` wrote, as something to call on torch or NumPy arrays.
 
     The file is checked whole before it is used; one that is cut short, changed or newer than this
     library raises LaunchError.
     """
-    saved = _core.SavedKernel.load(fspath(path))
+    saved = _core.SavedKernel.load(_file(path))
     sides = [
         tuple(
             BoundTensor(name, dtype, tuple(shape), nbytes, is_column_major)

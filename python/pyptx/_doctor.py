@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +31,15 @@ class Finding(NamedTuple):
 def findings() -> list[Finding]:
     """Look for everything; nothing here raises."""
     _toolchain.announce_folders()
-    return [_python(), *_tools(), _numpy(), *_torch(), *_jax()]
+    found = [_python(), *_settings(), *_tools()]
+    for name, look in (("numpy", _numpy), ("torch", _torch), ("jax", _jax)):
+        try:
+            found += look()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an installation in disorder, and one that calls sys.exit
+            found.append(_unusable(name, error, f"pip install {name}"))
+    return found
 
 
 def _python() -> Finding:
@@ -40,6 +49,20 @@ def _python() -> Finding:
     return Finding(
         "python", f"Python {version}", "good", f"{sys.executable}, pyptx in {package}", "", facts
     )
+
+
+def _settings() -> list[Finding]:
+    """Say which variables of the environment are not understood, and so not heeded."""
+    found = []
+    for name, pattern, expected in (
+        ("PYPTX_CACHE", "[01]?", "0 (no cubins on disk) or 1 (which is the default)"),
+        ("PYPTX_CACHE_SIZE", "([0-9]+[KMG]?)?", "a number of bytes, or one with K, M or G: 512M"),
+    ):
+        value = os.environ.get(name, "")
+        if re.fullmatch(pattern, value) is None:
+            words = f"it is {value!r}, which is not heeded; expected {expected}"
+            found.append(Finding("setting", name, "broken", words, f"correct or unset {name}"))
+    return found
 
 
 def _tools() -> list[Finding]:
@@ -59,27 +82,31 @@ def _tools() -> list[Finding]:
 def _import(name: str, wanted_for: str, install: str) -> Any:
     """Return a framework's module, or the finding that says why there is none."""
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name in (name, None):
             return Finding("framework", name, "absent", wanted_for, install)
         return _unusable(name, error, install)
-    except Exception as error:  # whatever a broken installation raises
-        return _unusable(name, error, install)
+    if getattr(module, "__file__", None) is None:
+        # Any folder of that name on sys.path imports, as a namespace without contents.
+        folders = ", ".join(dict.fromkeys(getattr(module, "__path__", ())))
+        words = f"{wanted_for}: only a folder is called so ({folders})"
+        return Finding("framework", name, "absent", words, install)
+    return module
 
 
-def _unusable(name: str, error: Exception, install: str) -> Finding:
+def _unusable(name: str, error: BaseException, install: str) -> Finding:
     words = f"it does not import: {type(error).__name__}: {error}"
     return Finding("framework", name, "broken", words, f"install it anew: {install}")
 
 
-def _numpy() -> Finding:
+def _numpy() -> list[Finding]:
     numpy = _import("numpy", "NumPy arrays are not there to be emulated", "pip install numpy")
     if isinstance(numpy, Finding):
-        return numpy
+        return [numpy]
     version = str(numpy.__version__)
     where = "its arrays run on the emulator"
-    return Finding("framework", f"numpy {version}", "good", where, "", (("version", version),))
+    return [Finding("framework", f"numpy {version}", "good", where, "", (("version", version),))]
 
 
 def _has_device() -> bool:
@@ -130,11 +157,8 @@ def _jax() -> list[Finding]:
     jax = _import("jax", "kernels cannot be called from jax.jit", install)
     if isinstance(jax, Finding):
         return [jax]
-    try:
-        backends = sorted({device.platform for device in jax.devices()} | {"cpu"})
-        version, jaxlib = str(jax.__version__), str(jax.lib.__version__)
-    except Exception as error:  # whatever a backend that does not start raises
-        return [_unusable("jax", error, install)]
+    backends = sorted({device.platform for device in jax.devices()} | {"cpu"})
+    version, jaxlib = str(jax.__version__), str(jax.lib.__version__)
     remedy = cuda if _has_device() and backends == ["cpu"] else ""
     facts = (("version", version), ("jaxlib", jaxlib), ("platforms", " ".join(backends)))
     words = f"jaxlib {jaxlib}, platforms: {', '.join(backends)}"

@@ -7,6 +7,8 @@ by its spelling ("torch.bfloat16", "bfloat16", "bool"), which torch, JAX and Num
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 _FRAMEWORK_TO_PTX = {
@@ -59,9 +61,20 @@ def framework_name(ptx: str) -> str | None:
     return _PTX_TO_FRAMEWORK.get(ptx)
 
 
+def stored_name(ptx: str) -> str:
+    """Return our name of the elements that a new array for such a type has."""
+    name = framework_name(ptx)
+    return ptx if name is None else _FRAMEWORK_TO_PTX[name]
+
+
 def element_bits(ptx: str) -> int:
     """Bits of one element of the named type, 0 for a name without a width."""
     return _BITS.get(ptx) or int("".join(c for c in ptx if c.isdigit()) or 0)
+
+
+def nbytes(ptx: str, shape: Sequence[int]) -> int:
+    """Bytes of a tensor of such elements; a last byte that is used in part counts."""
+    return (math.prod(shape) * element_bits(ptx) + 7) // 8
 
 
 def map_type(ptx: str) -> str:

@@ -7,9 +7,42 @@ bytes, sectors of 32 bytes), not how long it takes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
+
+from pyptx._bind import whole_number
+
+
+def run_options(
+    *,
+    seed: Any,
+    threads: Any,
+    report: Any,
+    trace: Any,
+    progress: Any,
+    words: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what the emulator is asked with; None is the default of each, other kinds refused."""
+    options: dict[str, Any] = {}
+    for name, value in (("seed", seed), ("threads", threads)):
+        number = 0 if value is None else whole_number(value)
+        bits = 64 if name == "seed" else 31
+        if number is None or not 0 <= number < 1 << bits:
+            raise ValueError(f"{name} is a whole number from 0 to 2**{bits} - 1, not {value!r}")
+        options[name] = number
+    if report is not None and not isinstance(report, bool):
+        raise TypeError(f"report is True or False, not {report!r}")
+    options["counters"] = bool(report)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress is True, False or a function, not {progress!r}")
+    options["progress"] = progress
+    if not (trace is None or isinstance(trace, (str, bytes, os.PathLike))):
+        raise TypeError(f"trace is the name of a file, not {trace!r}")
+    options["trace"] = None if trace is None else os.fsdecode(trace)
+    # The emulator knows its words and refuses others by name.
+    return options | {name: str(word) for name, word in words.items() if word is not None}
 
 
 class Traffic(NamedTuple):

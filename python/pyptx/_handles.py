@@ -21,7 +21,8 @@ from pyptx._errors import LaunchError
 Dim3 = tuple[int, int, int]
 Config = tuple[Dim3, Dim3, Dim3, int]  # grid, block, cluster, dynamic shared bytes
 
-_ENTRY = re.compile(r"\.entry\s+([\w$%]+)")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ENTRY = re.compile(r"(\.visible\s+)?\.entry\s+([\w$%]+)")
 _TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
 
 
@@ -85,7 +86,10 @@ def _launch(handle: int) -> Launch:
 def set_launch(
     handle: int, cu_function: int, grid: Any, block: Any, cluster: Any, smem_bytes: int
 ) -> None:
-    """Return function and dimensions of a handle's launch."""
+    """Say function and dimensions of a handle's launch; parameters that it had keep their order.
+
+    Said again, it begins a new launch without parameters.
+    """
     config = (
         normalize_dim3("grid", grid),
         normalize_dim3("block", block),
@@ -93,8 +97,15 @@ def set_launch(
         int(smem_bytes),
     )
     with _lock:
-        _launches[handle] = Launch(int(cu_function or 0), config)
-    _core.register_launch_config(handle, int(cu_function or 0), *config)
+        before = _launches.get(handle)
+        launch = _launches[handle] = Launch(int(cu_function or 0), config)
+    _core.register_launch_config(handle, launch.cu_function, *config)
+    if before is None or before.config is not None:
+        return
+    for bits, size in before.scalars:
+        add_scalar(handle, bits, size)
+    for tensor, blob in before.maps:
+        add_map(handle, tensor, blob.pointer, blob.device_pointer)
 
 
 def add_scalar(handle: int, value: int, size: int) -> None:
@@ -142,7 +153,8 @@ def is_raw(handle: int) -> bool:
 
     with _lock:
         launch = _launches.get(handle)
-    return bool(launch and launch.cu_function) and get_cubin_registry().get(handle) is None
+    record = get_cubin_registry().get(handle)
+    return bool(launch and launch.cu_function) and (record is None or not record.ptx_source)
 
 
 def image(handle: int, tensor_count: int, config: Config) -> Any:
@@ -176,16 +188,16 @@ def _dim3(value: Any) -> Dim3:
 
 
 def entry_name(ptx: str) -> str:
-    """Name of the first entry function in PTX text."""
-    found = _ENTRY.search(ptx)
-    if found is None:
+    """Name of the first entry function in PTX text, of the first visible one if there is one."""
+    found = [(not m[1], m.start(), m[2]) for m in _ENTRY.finditer(_COMMENT.sub(" ", ptx))]
+    if not found:
         raise LaunchError("the PTX text has no .entry; give kernel_name")
-    return found.group(1)
+    return min(found)[2]
 
 
 def target_of(ptx: str) -> str:
     """Return what the text's .target directive says."""
-    found = _TARGET.search(ptx)
+    found = _TARGET.search(_COMMENT.sub(" ", ptx))
     if found is None:
         raise LaunchError("the PTX text has no .target directive")
     return found.group(1)

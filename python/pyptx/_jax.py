@@ -3,7 +3,8 @@
 
 Imported only when a call has brought a JAX array or tracer. Nothing in the call names this
 process, so jit caches, exports and other processes can keep it. On the CPU platform the same call
-runs on the emulator. What a named batch dimension adds is in `_jax_batch`.
+runs on the emulator. What a named batch dimension adds is in `_jax_batch`, and
+what shardings in types do in `_jax_types`.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ class Site:
     def launch(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Put the FFI call for these arguments' shapes into the program; a tuple of outputs."""
         prepared = self.prepare(*described(args))
+        if not prepared.is_current:
+            self.kernel.jax_functions.clear()  # one of them now has the text of a later state
         shapes = [result_type(dtype, shape) for dtype, shape in prepared.outputs]
         if not prepared.has_work:
             return tuple(jax.numpy.zeros(s.shape, s.dtype) for s in shapes)
@@ -164,11 +167,17 @@ def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[l
             )
         if any(out is other for other in outs[:index]):
             raise LaunchError(f"{where} is the array of another output; give each its own")
-        same = next((i for i, arg in enumerate(args) if arg is out), None)
-        if same is None:
-            same = len(args) + len(donors)
+        same = [i for i, arg in enumerate(args) if arg is out]
+        if len(same) > 1 and not isinstance(out, jax.core.Tracer):
+            first, second = (kernel.signature.tensors[i] for i in same[:2])
+            raise LaunchError(
+                f"{where} is the array of both arguments {first!r} and {second!r}, and an array "
+                f"whose memory the result takes can be given once; give jnp.copy() of it as "
+                f"{second!r}, or call the kernel in a jitted function, where the compiler copies"
+            )
+        aliases.append((same[0] if same else len(args) + len(donors), index))
+        if not same:
             donors.append(out)
-        aliases.append((same, index))
     return donors, tuple(aliases)
 
 
@@ -208,6 +217,15 @@ def align(args: Sequence[Any]) -> list[Any]:
         x if axes == union else jax.lax.pcast(x, tuple(sorted(union - axes)), to="varying")
         for x, axes in zip(args, varying, strict=True)
     ]
+
+
+def reshard_as(x: Any, sharding: Any) -> Any:
+    """Give an array a sharding of a type; as it is where shardings are no part of its type."""
+    own = jax.typeof(x).sharding
+    explicit = jax.sharding.AxisType.Explicit
+    if own.mesh.empty or explicit not in sharding.mesh.axis_types or own.spec == sharding.spec:
+        return x
+    return jax.sharding.reshard(x, sharding)
 
 
 def _varying(x: Any) -> frozenset[str]:
@@ -284,7 +302,6 @@ def _make_call(
     count = len(layouts) - len(shapes)
     name = attributes["plan"].split()[2] if "plan" in attributes else "of a handle"
 
-    @jax.custom_jvp  # type: ignore[untyped-decorator]
     def function(*args: Any) -> tuple[Any, ...]:
         results = [_varying_as(args, shape) for shape in shapes]
         call = jax.ffi.ffi_call(
@@ -297,17 +314,25 @@ def _make_call(
         )
         return tuple(call(*args, **attributes))
 
-    @function.defjvp  # type: ignore[untyped-decorator]
+    jitted: Callable[..., tuple[Any, ...]] = jax.jit(
+        opaque(function, name), donate_argnums=tuple(argument for argument, _ in aliases)
+    )
+    return jitted
+
+
+def opaque(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the function, but its derivative is refused in words that help."""
+    called: Any = jax.custom_jvp(function)
+
+    @called.defjvp  # type: ignore[untyped-decorator]
     def derivative(*_: Any) -> Any:
         raise LaunchError(
             f"kernel {name!r} cannot be differentiated: JAX cannot see into it; give its gradient "
             f"by a second kernel, pyptx.differentiable_kernel(forward, backward)"
         )
 
-    jitted: Callable[..., tuple[Any, ...]] = jax.jit(
-        function, donate_argnums=tuple(argument for argument, _ in aliases)
-    )
-    return jitted
+    refusing: Callable[..., Any] = called
+    return refusing
 
 
 def result_type(dtype: str, shape: Sequence[int]) -> jax.ShapeDtypeStruct:

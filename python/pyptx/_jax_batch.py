@@ -17,44 +17,34 @@ from typing import Any
 import jax
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import NamedSharding
 
 from pyptx._captures import freeze
 from pyptx._errors import Error
-from pyptx._jax import Site, align, described
+from pyptx._jax import Site, described, opaque
+from pyptx._jax_types import (
+    as_names,
+    batch_axes,
+    batch_names,
+    batch_spec,
+    explicit_mesh,
+    run_sharded,
+)
 
 
 def run(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
     """Call a kernel in the way its arguments are mapped and sharded; a tuple of outputs."""
-    mesh = _explicit_mesh(args)
-    if mesh is not None:
-        return _run_sharded(site, mesh, args)
-    if site.kernel.signature.batch is None:
+    if site.kernel.signature.batch is None and explicit_mesh(args) is None:
         return site.launch(args)
     # Binds as the user wrote it; what is called later has other sizes of the batch dimension.
     site.prepare(*described(args))
-    return _mapped(site)(*args)
+    return _transformable(site)(*args)
 
 
-def _axes(site: Site) -> tuple[list[int | None], list[int | None]]:
-    """Where arguments and outputs have the batch dimension, if there is one."""
-    batch = site.kernel.signature.batch
-
-    def axis(spec: Any) -> int | None:
-        return spec.dims.index(batch) if batch in spec.dims else None
-
-    outputs = site.kernel.signature.out_specs
-    return [axis(s) for s in site.argument_specs], [axis(s) for s in outputs]
-
-
-# --- vmap ---------------------------------------------------------------------------------------
-
-
-def _mapped(site: Site) -> Callable[..., tuple[Any, ...]]:
-    """Return the call as a function that vmap knows; the same one for the same call."""
+def _transformable(site: Site) -> Callable[..., tuple[Any, ...]]:
+    """Return the call as a jitted function that vmap knows; the same one for the same call."""
     functions: dict[Any, Callable[..., tuple[Any, ...]]] = site.kernel.jax_functions
-    keywords, is_comparable = freeze(dict(site.keywords))
+    keywords, is_comparable = freeze(dict(site.keywords), site.captures.reads)
     key = (site.captures.key, keywords, site.aliases)
     is_kept = is_comparable and not site.captures.is_opaque
     function = functions.get(key) if is_kept else None
@@ -63,14 +53,21 @@ def _mapped(site: Site) -> Callable[..., tuple[Any, ...]]:
     batch = site.kernel.signature.batch
     others = {name: value for name, value in site.keywords.items() if name != batch}
     general = Site(site.kernel, site.captures, others, site.aliases)
-    function = jax.jit(
-        _with_vmap_rule(general), donate_argnums=tuple(argument for argument, _ in site.aliases)
-    )
+    call = _with_vmap_rule(general)
+
+    def by_types(*args: Any) -> tuple[Any, ...]:
+        mesh = explicit_mesh(args)
+        return call(*args) if mesh is None else run_sharded(run, general, mesh, args)
+
+    function = jax.jit(by_types, donate_argnums=tuple(argument for argument, _ in site.aliases))
     return functions.setdefault(key, function) if is_kept else function
 
 
+# --- vmap ---------------------------------------------------------------------------------------
+
+
 def _with_vmap_rule(site: Site) -> Callable[..., tuple[Any, ...]]:
-    argument_axes, output_axes = _axes(site)
+    argument_axes, output_axes = batch_axes(site)
 
     @jax.custom_batching.custom_vmap  # type: ignore[untyped-decorator]
     def call(*args: Any) -> tuple[Any, ...]:
@@ -151,7 +148,7 @@ def _partitioned(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
     # cache leaves out: without this, kernels that differ only in their bodies would share an entry.
     identity = _identity(site, args, parts.argument_axes, parts.sizes)
     with set_xla_metadata(pyptx_kernels=identity):
-        results: tuple[Any, ...] = function(*args)
+        results: tuple[Any, ...] = opaque(function, site.kernel.signature.name)(*args)
     return results
 
 
@@ -160,7 +157,7 @@ class _Parts:
 
     def __init__(self, site: Site, args: Sequence[Any], devices: int) -> None:
         self.site = site
-        self.argument_axes, self.output_axes = _axes(site)
+        self.argument_axes, self.output_axes = batch_axes(site)
         sized = zip(args, self.argument_axes, strict=True)
         self.total = next(x.shape[axis] for x, axis in sized if axis is not None)
         divisors = [count for count in range(1, devices + 1) if devices % count == 0]
@@ -168,13 +165,15 @@ class _Parts:
 
     def launch(self, *args: Any) -> tuple[Any, ...]:
         """Call the kernel on one device's part."""
-        results: tuple[Any, ...] = self.site.launch(args)
+        # A part has no sharding of its own; under set_mesh JAX would give it one.
+        with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
+            results: tuple[Any, ...] = self.site.launch(args)
         return results
 
     def partition(self, mesh: Any, given: Any, results: Any) -> tuple[Any, ...]:
         """Return the mesh, the call of one part, and how results and arguments are divided."""
-        names = _batch_names((*results, *given), (*self.output_axes, *self.argument_axes))
-        count = math.prod(mesh.shape[name] for name in _as_names(names))
+        names = batch_names((*results, *given), (*self.output_axes, *self.argument_axes))
+        count = math.prod(mesh.shape[name] for name in as_names(names))
         if -(-self.total // count) not in self.sizes:  # not covered by the program's identity
             names = None
         outputs = _shardings(mesh, results, self.output_axes, names)
@@ -182,13 +181,13 @@ class _Parts:
 
     def infer(self, mesh: Any, given: Any, results: Any) -> Any:
         """Return how results are divided when the arguments are divided so."""
-        names = _batch_names(given, self.argument_axes)
+        names = batch_names(given, self.argument_axes)
         return _shardings(mesh, results, self.output_axes, names)
 
 
 def _shardings(mesh: Any, infos: Sequence[Any], axes: Sequence[int | None], names: Any) -> Any:
     return tuple(
-        NamedSharding(mesh, _spec(len(info.shape), axis, names))
+        NamedSharding(mesh, batch_spec(len(info.shape), axis, names))
         for info, axis in zip(infos, axes, strict=True)
     )
 
@@ -231,55 +230,3 @@ def _sharding_rule(
     outputs = zip(site.kernel.signature.out_specs, output_axes, strict=True)
     right = ", ".join(names(spec.rank, axis) for spec, axis in outputs)
     return f"{left} -> {right}", tuple(alone)
-
-
-def _batch_names(infos: Sequence[Any], axes: Sequence[int | None]) -> Any:
-    """Return the mesh axes that the batch dimension is divided over; None where it is not."""
-    for info, axis in zip(infos, axes, strict=True):
-        spec = getattr(info.sharding, "spec", ())
-        if axis is not None and axis < len(spec) and spec[axis] is not None:
-            return spec[axis]
-    return None
-
-
-def _as_names(names: Any) -> tuple[str, ...]:
-    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
-
-
-def _spec(rank: int, axis: int | None, names: Any) -> Any:
-    return P(*(names if index == axis else None for index in range(rank)))
-
-
-def _explicit_mesh(args: Sequence[Any]) -> Any:
-    """Return the mesh over which the types of the arguments are sharded, if there is one."""
-    for x in args:
-        mesh = jax.typeof(x).sharding.mesh
-        if not mesh.empty and AxisType.Explicit in mesh.axis_types:
-            return mesh
-    return None
-
-
-def _run_sharded(site: Site, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
-    """Call on each device's part, where shardings are part of the arrays' types."""
-    argument_axes, output_axes = _axes(site)
-    infos = [jax.typeof(x) for x in args]
-    names = _batch_names(infos, argument_axes)
-    in_specs = tuple(_spec(x.ndim, a, names) for x, a in zip(args, argument_axes, strict=True))
-    ranks = [spec.rank for spec in site.kernel.signature.out_specs]
-    out_specs = tuple(_spec(r, a, names) for r, a in zip(ranks, output_axes, strict=True))
-    moved = [
-        jax.sharding.reshard(x, NamedSharding(mesh, spec))
-        for x, spec in zip(args, in_specs, strict=True)
-    ]
-
-    def part(*parts: Any) -> tuple[Any, ...]:
-        return run(site, align(parts))
-
-    explicit = {
-        n for n, t in zip(mesh.axis_names, mesh.axis_types, strict=True) if t == AxisType.Explicit
-    }
-    mapped = jax.shard_map(
-        part, mesh=mesh, in_specs=in_specs, out_specs=out_specs, axis_names=explicit
-    )
-    results: tuple[Any, ...] = mapped(*moved)
-    return results

@@ -7,16 +7,15 @@ where shapes come from when there are no arrays, and which device and stream are
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Array, Signature
-from pyptx._bound import BoundKernel, BoundTensor, Settled
+from pyptx._bound import BoundKernel, BoundTensor, Settled, cuda_ordinal
 from pyptx._captures import Captures
-from pyptx._dtypes import element_bits
+from pyptx._dtypes import nbytes
 from pyptx._errors import LaunchError
 from pyptx.specs import Layout, Tile
 
@@ -34,10 +33,12 @@ def bind(
     """Settle a launch on tensors like these and make it ready."""
     outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
     framework = _framework(kernel, examples, outs or ())
-    inputs = [_describe(framework, array) for array in examples]
-    given = None if outs is None else [_describe(framework, array) for array in outs]
+    inputs = _describe_all(kernel.signature, framework, examples)
+    given = None
+    if outs is not None:
+        given = _describe_all(kernel.signature, framework, outs, len(kernel.in_specs))
     place = (*inputs, *(given or ()))[0].device
-    ordinal = _ordinal(place)
+    ordinal = None if place.startswith("cpu") else cuda_ordinal(place)
     settled = _settled(kernel, captures, inputs, given, keywords, ordinal)
     bound = BoundKernel(settled, place)
     bound._launch.make_ready(ordinal)
@@ -52,7 +53,7 @@ def settle(
     """Settle a launch on tensors like these, or on those that dimensions and Tiles describe."""
     if examples:
         framework = _framework(kernel, examples, ())
-        inputs = [_describe(framework, array) for array in examples]
+        inputs = _describe_all(kernel.signature, framework, examples)
     else:
         inputs = _declared_inputs(kernel.signature, keywords)
     return _settled(kernel, captures, inputs, None, keywords, None)
@@ -71,17 +72,13 @@ def _settled(
     signature = kernel.signature
     kinds = [(array.dtype, array.shape) for array in inputs] + list(prepared.outputs)
     tensors = [
-        BoundTensor(name, dtype, tuple(shape), _nbytes(dtype, shape), spec.layout is Layout.COL)
+        BoundTensor(name, dtype, tuple(shape), nbytes(dtype, shape), spec.layout is Layout.COL)
         for name, spec, (dtype, shape) in zip(
             signature.tensors, signature.specs, kinds, strict=True
         )
     ]
     count = len(inputs)
     return Settled(signature.name, prepared.image, tuple(tensors[:count]), tuple(tensors[count:]))
-
-
-def _nbytes(dtype: str, shape: Sequence[int]) -> int:
-    return (math.prod(shape) * element_bits(dtype) + 7) // 8
 
 
 def _framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str:
@@ -101,20 +98,28 @@ def _framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str:
     return framework
 
 
+def _describe_all(
+    signature: Signature, framework: str, arrays: Sequence[Any], first: int = 0
+) -> list[Array]:
+    """Describe examples, of which the first is the kernel's tensor of that index."""
+    names = [*signature.tensors[first:]]
+    names += [f"#{index}" for index in range(len(names), len(arrays))]
+    if framework == "torch":
+        from pyptx import _torch
+
+        for name, array in zip(names, arrays, strict=False):
+            problem = _torch.plain_problem(array)
+            if problem is not None:
+                raise LaunchError(f"kernel {signature.name!r}: argument {name!r} {problem}")
+    return [_describe(framework, array) for array in arrays]
+
+
 def _describe(framework: str, array: Any) -> Array:
     if framework == "numpy":
         return _runtime.describe_numpy(array)
     from pyptx import _torch
 
-    if array.device.type not in ("cuda", "cpu"):
-        raise LaunchError(f"tensors on {array.device} cannot be used; pass CUDA or CPU tensors")
     return _torch.describe(array)
-
-
-def _ordinal(place: str) -> int | None:
-    """Return the CUDA ordinal in "cuda:1", None for the CPU."""
-    kind, _, index = place.partition(":")
-    return int(index or _core.current_device()) if kind == "cuda" else None
 
 
 # --- tensors without arrays ---------------------------------------------------------------------
@@ -148,7 +153,7 @@ def _declared(
     dtype = spec.dtype_name
     if dtype is None:
         raise LaunchError(f"{where}which has no element type; pass a tensor, or set the type")
-    return Array(shape, dtype, device, None, pointer, _nbytes(dtype, shape))
+    return Array(shape, dtype, device, None, pointer, nbytes(dtype, shape))
 
 
 # --- explicit launches --------------------------------------------------------------------------
@@ -171,15 +176,15 @@ def launch(
             + ("" if signature.has_specs else "; declare them with in_specs= and out_specs=")
         )
     frameworks = [_kind(signature, *item) for item in zip(signature.tensors, tensors, strict=True)]
+    _check_torch(signature, tensors, frameworks)
     place = _place(signature.name, tensors, frameworks, device)
     arrays = _arrays(signature, tensors, frameworks, place, keywords)
     count = len(signature.in_specs)
-    _check_torch(signature, tensors, frameworks)
-    _runtime.check_writable(
-        signature.name,
-        [t for t, f in zip(tensors[count:], frameworks[count:], strict=True) if f == "numpy"],
-    )
-    ordinal = _ordinal(place)
+    # A kernel without outputs writes its inputs.
+    first, what = (count, "out") if signature.out_specs else (0, "input")
+    written = [*zip(tensors, frameworks, strict=True)][first:]
+    _runtime.check_writable(signature.name, [t for t, f in written if f == "numpy"], what)
+    ordinal = None if place.startswith("cpu") else cuda_ordinal(place)
     handle = _stream_handle(signature.name, stream, ordinal, "torch" in frameworks)
     _toolchain.announce_folders()
     target = _runtime.resolve_target(kernel.arch, ordinal)
@@ -191,11 +196,11 @@ def launch(
         _core.emulate(prepared.image, pointers, [array.nbytes for array in arrays])
     else:
         _core.launch(prepared.image, ordinal, handle, pointers)
-    written = [t for t, f in zip(tensors[count:], frameworks[count:], strict=True) if f == "torch"]
-    if written:
+    ours = [t for t, f in written if f == "torch"]
+    if ours:
         from torch.autograd.graph import increment_version
 
-        increment_version(written)
+        increment_version(ours)
 
 
 def _kind(signature: Signature, name: str, value: Any) -> str:
@@ -249,8 +254,9 @@ def _arrays(
         if array is not None and len(array.shape) == spec.rank:
             sizes = zip(spec.dims, array.shape, strict=True)
             env |= {dim: size for dim, size in sizes if isinstance(dim, str)}
-    template, _ = signature.bind_keywords(keywords, dict(env))
-    values = {**template, **env, **keywords}
+    values = dict(env)
+    template, _ = signature.bind_keywords(keywords, values)
+    values = {**template, **values}
     arrays = []
     for name, tensor, spec, array in zip(
         signature.tensors, tensors, signature.specs, known, strict=True
@@ -279,6 +285,16 @@ def _check_torch(signature: Signature, tensors: Sequence[Any], frameworks: Seque
         raise LaunchError(f"kernel {signature.name!r}: {refusal}")
 
 
+def _check_stream_device(name: str, stream: Any, ordinal: int) -> None:
+    """Refuse a torch stream of another device; of a bare handle, the driver knows the device."""
+    found = getattr(stream, "device_index", ordinal)
+    if found != ordinal:
+        raise LaunchError(
+            f"kernel {name!r}: stream= must be of cuda:{ordinal}, where the tensors are, got one "
+            f"of cuda:{found}; pass torch.cuda.current_stream({ordinal})"
+        )
+
+
 def _stream_handle(name: str, stream: Any, ordinal: int | None, has_torch: bool) -> int:
     """Return the CUstream as a number; 0 is the device's default stream."""
     if ordinal is None:
@@ -288,6 +304,7 @@ def _stream_handle(name: str, stream: Any, ordinal: int | None, has_torch: bool)
     if stream is None:
         torch = sys.modules.get("torch") if has_torch else None
         return 0 if torch is None else int(torch.cuda.current_stream(ordinal).cuda_stream)
+    _check_stream_device(name, stream, ordinal)
     for attribute in ("cuda_stream", "ptr"):
         if hasattr(stream, attribute):
             return int(getattr(stream, attribute))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 EMULATED_ARCH = "sm_90a"
 MAP_ALIGNMENT = 16
+ENTRY_TENSORS = 64  # more than these the C entry does not take
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class Prepared:
     grid: tuple[int, int, int]
     outputs: list[tuple[str, tuple[int, ...]]]  # (dtype, shape)
     has_work: bool
+    has_own_outputs: bool  # whether a call without out= would make such outputs
+    is_current: bool  # whether the trace is that of the captures given
 
 
 def detect_arch() -> str:
@@ -64,9 +67,15 @@ def prepare(
     """Check a call and build what it launches. Nothing has been launched when this raises."""
     signature = kernel.signature
     env = signature.bind_inputs(inputs)
+    has_own_outputs = True
     if out is not None:
         device = inputs[0].device if inputs else out[0].device if out else "cpu"
+        known = len(env)
         signature.bind_outputs(out, env, device)
+        has_own_outputs = len(env) == known and all(
+            framework_name(array.dtype) == framework_name(str(spec.dtype_name))
+            for array, spec in zip(out, signature.out_specs, strict=True)
+        )
     template, raw = signature.bind_keywords(keywords, env)
     shapes = output_shapes(kernel, {**template, **env})
     names = [str(spec.dtype_name) for spec in signature.out_specs]
@@ -79,14 +88,15 @@ def prepare(
         target,
     )
     grid = resolve_grid(signature.name, kernel.grid, {**template, **env, **raw})
-    traced = kernel.specializer.trace(facts, captures)
+    traced, is_current = kernel.specializer.trace(facts, captures)
     for name, array in zip(signature.tensors, (*inputs, *(out or ())), strict=False):
         check_map_address(signature.name, name, array, name in traced.map_tensors)
     has_work = 0 not in grid
     if not has_work:
         _check_empty(kernel, grid, shapes)
     image = kernel.specializer.image(traced, grid, raw) if has_work else None
-    return Prepared(image, traced, grid, list(zip(names, shapes, strict=True)), has_work)
+    outputs = list(zip(names, shapes, strict=True))
+    return Prepared(image, traced, grid, outputs, has_work, has_own_outputs, is_current)
 
 
 def new_outputs(
@@ -146,6 +156,11 @@ def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict
 
         return _torch.call(kernel, captures, args, outs, keywords)
     if framework == "jax":
+        if not kernel.out_specs:
+            raise LaunchError(
+                f"kernel {kernel.signature.name!r} has no outputs, and a JAX array is never "
+                f"written in place; declare what it writes in out_specs (out= donates memory)"
+            )
         from pyptx import _jax
 
         return _jax.call(kernel, captures, args, outs, keywords)
@@ -231,6 +246,8 @@ def call_numpy(
     prepared = prepare(kernel, captures, inputs, given, keywords, target)
     results = list(outs) if outs is not None else new_outputs(kernel, prepared, empty_numpy)
     check_writable(kernel.signature.name, results)
+    if not kernel.out_specs:
+        check_writable(kernel.signature.name, args, "input")
     memory = [(a.pointer, a.nbytes) for a in (*inputs, *map(describe_numpy, results))]
     report = emulate(prepared, memory, emulator)
     return unpack(results), report
@@ -254,11 +271,11 @@ def unpack(results: Sequence[Any]) -> Any:
     return tuple(results) if results else None
 
 
-def check_writable(kernel: str, outs: Sequence[Any]) -> None:
+def check_writable(kernel: str, arrays: Sequence[Any], what: str = "out") -> None:
     """Refuse NumPy arrays that may not be written."""
-    for index, array in enumerate(outs):
+    for index, array in enumerate(arrays):
         if not array.flags.writeable:
-            raise LaunchError(f"kernel {kernel!r}: out[{index}] is read-only")
+            raise LaunchError(f"kernel {kernel!r}: {what}[{index}] is read-only")
 
 
 def in_order(

@@ -10,7 +10,6 @@ once agree.
 from __future__ import annotations
 
 import os
-import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,11 +22,18 @@ from pyptx._captures import Captures, freeze
 from pyptx._dtypes import element_bits
 from pyptx._errors import Error, LaunchError
 from pyptx._limits import check_directives, check_shared
+from pyptx._scalars import declared_type, scalar_bits
 from pyptx._tensor import TensorSpec, active_trace
 from pyptx._tma import tensor_map
 from pyptx.specs import Tile
 
 Dim3 = tuple[int, int, int]
+
+#: Traces that a kernel keeps, and images that a trace keeps. The C entry learns as many
+#: specialisations, so more would only answer calls that it has forgotten, and a kernel whose raw
+#: parameter or captured number is new in every call would fill the memory. What is dropped is made
+#: again when it is asked for; a call under way holds what it launches.
+MOST_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +81,34 @@ class Specializer:
         self._lock = threading.Lock()
         self._traces: dict[Any, Traced] = {}
 
-    def trace(self, facts: Facts, captures: Captures) -> Traced:
-        """Return the trace for these facts: a kept one where it is certain to be the same."""
-        template, is_comparable = freeze(dict(facts.template))
+    def trace(self, facts: Facts, captures: Captures) -> tuple[Traced, bool]:
+        """Return the trace for these facts: a kept one where it is certain to be the same.
+
+        And whether it is the trace of these captures. What the body reads may change while it
+        runs, by another thread's doing or its own; the text then serves this call alone. The body
+        is not run again for that: it would be seen to run twice, for one call.
+        """
+        template, is_comparable = freeze(dict(facts.template), captures.reads)
         line_info = os.environ.get("PYPTX_LINEINFO", "1") != "0"
         key = (captures.key, facts.shapes, facts.dtypes, template, facts.target, line_info)
+        is_known = is_comparable and not captures.is_opaque
         with self._lock:
             kept = self._traces.get(key)
-        if kept is not None and is_comparable and not captures.is_opaque:
-            return kept
+        if kept is not None and is_known:
+            return kept, True
         fresh = self._run(facts, line_info)
+        if is_known:
+            after, _ = freeze(dict(facts.template), captures.reads)
+            if after != template or not captures.is_current():
+                return fresh, False
+        return self._keep(key, fresh), True
+
+    def _keep(self, key: Any, fresh: Traced) -> Traced:
         with self._lock:
             kept = self._traces.get(key)
             if kept is None or kept.text != fresh.text:
-                self._traces[key] = kept = fresh
+                kept = fresh
+                _add(self._traces, key, kept)
         return kept
 
     def _run(self, facts: Facts, line_info: bool) -> Traced:
@@ -112,7 +132,7 @@ class Specializer:
             trace.add_tensor(tensor, list(shape or ()), dtype or "b8")
             tensors.append(_placeholder(tensor, spec, shape, dtype))
         for kind, raw in signature.raw_params:
-            trace.add_param(kind, raw)
+            trace.add_param(declared_type(kind), raw)
         with _about_declaration(signature):
             if options.reqntid is not None:
                 trace.add_directive("reqntid", list(options.reqntid))
@@ -130,14 +150,18 @@ class Specializer:
     def image(self, traced: Traced, grid: Dim3, raw: Mapping[str, Any]) -> Any:
         """Return the launchable image of a trace for that grid and those raw parameter values."""
         scalars = tuple(
-            (_scalar_bits(self.signature.name, kind, name, raw), element_bits(kind) // 8)
+            (scalar_bits(self.signature.name, kind, name, raw), element_bits(kind) // 8)
             for kind, name in self.signature.raw_params
         )
         key = (grid, scalars)
         image = traced.images.get(key)
-        if image is None:
-            image = traced.images.setdefault(key, self._make_image(traced, grid, scalars))
-        return image
+        if image is not None:
+            return image
+        image = self._make_image(traced, grid, scalars)
+        with self._lock:
+            if key not in traced.images:
+                _add(traced.images, key, image)
+            return traced.images[key]
 
     def _make_image(self, traced: Traced, grid: Dim3, scalars: Sequence[tuple[int, int]]) -> Any:
         signature, options, facts = self.signature, self.options, traced.facts
@@ -186,6 +210,13 @@ class Specializer:
         return tensor
 
 
+def _add(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Keep a value; the one that was added first goes where there are too many."""
+    if key not in kept and len(kept) >= MOST_KEPT:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
 @contextmanager
 def _about_declaration(signature: Signature) -> Iterator[None]:
     """Say where the kernel is declared to errors that are about no line of its body."""
@@ -208,27 +239,3 @@ def _placeholder(
 
     kind = spec.dtype if spec.dtype is not None or dtype is None else from_name(dtype)
     return TensorSpec(name, shape, kind, spec.layout)
-
-
-_FLOAT_FORMATS: dict[str, str] = {"f16": "<e", "f32": "<f", "f64": "<d"}
-
-
-def _scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> int:
-    if name not in raw:
-        raise TypeError(
-            f"kernel {kernel!r} needs a value for the raw parameter {name!r} (.{kind}): "
-            f"no dimension or template parameter has that name; pass {name}=..."
-        )
-    value, bits = raw[name], element_bits(kind)
-    problem = f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) cannot hold {value!r}"
-    if kind in _FLOAT_FORMATS:
-        try:
-            return int.from_bytes(struct.pack(_FLOAT_FORMATS[kind], float(value)), "little")
-        except (TypeError, ValueError, OverflowError):
-            raise LaunchError(problem) from None
-    number = int(value.__index__()) if hasattr(value, "__index__") else None
-    low = -(1 << (bits - 1)) if kind[0] == "s" else 0
-    high = (1 << bits - (kind[0] == "s")) - 1
-    if number is None or not low <= number <= high:
-        raise LaunchError(problem)
-    return number & ((1 << bits) - 1)

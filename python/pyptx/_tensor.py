@@ -72,6 +72,10 @@ class TmaDescriptorHandle:
         self.tensor = tensor
         self.name = f"{tensor.name}_desc"
 
+    def __str__(self) -> str:
+        """Return the name that stands for it in PTX."""
+        return self.name
+
     def __repr__(self) -> str:
         """Which tensor it describes."""
         return f"TmaDescriptorHandle({self.tensor!r})"

@@ -74,8 +74,8 @@ def disassemble(cubin: bytes) -> str:
     disassembler = find_tool("nvdisasm")
     if disassembler is None:
         raise RuntimeError(
-            "SASS needs NVIDIA's disassembler, and neither cuobjdump nor nvdisasm was found in "
-            f"PATH, CUDA_HOME or this Python; pip install {_WHEELS['cuobjdump']}"
+            "SASS needs NVIDIA's disassembler nvdisasm, which cuobjdump runs too, and it was not "
+            f"found in PATH, CUDA_HOME or this Python; pip install {_WHEELS['cuobjdump']}"
         )
     command = [str(tool), "-sass"] if tool else [str(disassembler), "-c"]
     return _run_on_cubin(command, cubin)
@@ -100,13 +100,16 @@ def _run_on_cubin(command: list[str], cubin: bytes) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
-        done = subprocess.run(
-            [*command, str(file)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PATH": path},
-        )
+        try:
+            done = subprocess.run(
+                [*command, str(file)],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "PATH": path},
+            )
+        except OSError as error:  # what PYPTX_CUOBJDUMP or PYPTX_NVDISASM names
+            raise RuntimeError(f"cannot run {command[0]}: {error.strerror}") from None
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyptx.kernel import Kernel
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_WATCHED = "a mode or transform of torch watches operations here; call the kernel itself"
 
 
 def describe(tensor: torch.Tensor) -> Array:
@@ -58,22 +59,25 @@ def call(
 ) -> Any:
     """Run eagerly, or through the operator where torch has something to say about it."""
     tensors = (*args, *(outs or ()))
+    written = outs is not None or not kernel.out_specs
     # What is asked of the tensors below is none of a mode's business: it sees the operator alone.
     with torch._C.DisableTorchFunction():
         _refuse_tangents(kernel, tensors)
         _refuse(kernel, args, outs, kind_problem)
-        if outs is not None:
-            refusal = lost_gradients(torch, kernel.signature.name, tensors)
+        if written:
+            refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
             if refusal is not None:
                 raise LaunchError(refusal)
-        is_transformed = outs is None and _is_differentiated_by_function(tensors)
+        is_transformed = not written and _is_differentiated_by_function(tensors)
         if not is_transformed and not _needs_operator(tensors):
             return run_plain(kernel, captures, args, outs, keywords)
     if is_transformed:
-        return _NoBackward.apply(kernel, keywords, *args)
+        name = kernel.signature.name
+        return _NoBackward.apply(name, lambda *inputs: kernel(*inputs, **keywords), *args)
     from pyptx import _torch_op
 
-    return _torch_op.call(kernel, args, outs, keywords)
+    # Written out in a graph, where NumPy's integers would not be read back.
+    return _torch_op.call(kernel, args, outs, kernel.signature.with_plain_sizes(keywords))
 
 
 def _refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
@@ -101,17 +105,17 @@ def _is_differentiated_by_function(tensors: Sequence[torch.Tensor]) -> bool:
 
 
 class _NoBackward(torch.autograd.Function):  # type: ignore[misc]
-    """A kernel's call under torch.func: runs, and says so where it is differentiated."""
+    """A kernel's call without the operator: runs, and says so where it is differentiated."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(kernel: Kernel, keywords: Mapping[str, Any], *args: torch.Tensor) -> Any:
-        return kernel(*args, **keywords)
+    def forward(name: str, run: Callable[..., Any], *args: torch.Tensor) -> Any:
+        return run(*args)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.kernel_name = inputs[0].signature.name
+        ctx.kernel_name = inputs[0]
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -140,8 +144,16 @@ def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
         return False
     if any(type(t) not in _PLAIN or t.device.type == "meta" for t in tensors):
         return True
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-        return True
+    return _is_recorded(tensors) or _is_watched()
+
+
+def _is_recorded(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether autograd keeps what is done to these tensors."""
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+
+
+def _is_watched() -> bool:
+    """Whether a mode or transform wants to see operations, whatever their tensors."""
     return (
         torch._C._len_torch_dispatch_stack() > 0
         or torch._C._get_tracing_state() is not None  # torch.jit.trace records operators alone
@@ -153,23 +165,33 @@ def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
 def not_plain(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> str | None:
     """Return why these tensors cannot be launched on as they are, None where they can."""
     for name, tensor in zip(names, tensors, strict=False):
-        what = f"argument {name!r}"
-        if type(tensor) not in _PLAIN or tensor.device.type not in ("cuda", "cpu"):
-            kind = f"{type(tensor).__name__} on {tensor.device}"
-            return f"{what} is a {kind}, expected an ordinary CUDA or CPU tensor"
-        problem = kind_problem(tensor) or memory_problem(tensor)
-        if problem is None and tensor.is_neg():
-            problem = "is a negated view, expected plain memory; call .resolve_neg() on it"
+        problem = plain_problem(tensor)
         if problem is not None:
-            return f"{what} {problem}"
-        if torch.is_grad_enabled() and tensor.requires_grad:
+            return f"argument {name!r} {problem}"
+        if _is_recorded([tensor]):
             return (
-                f"{what} requires a gradient, of which this launch would keep no record; call "
-                f"the kernel itself, .detach() the tensor, or launch under torch.no_grad()"
+                f"argument {name!r} requires a gradient, of which this launch would keep no "
+                f"record; call the kernel itself, .detach() the tensor, or launch under "
+                f"torch.no_grad()"
             )
     if _needs_operator(tensors) or forward_ad._current_level >= 0:
-        return "a mode or transform of torch watches operations here; call the kernel itself"
+        return _WATCHED
     return None
+
+
+def plain_problem(tensor: torch.Tensor) -> str | None:
+    """Say why this is no ordinary tensor, whose memory is what it shows."""
+    with torch._C.DisableTorchFunction():
+        problem = kind_problem(tensor)
+        if problem is not None:
+            return problem
+        if type(tensor) not in _PLAIN or tensor.device.type not in ("cuda", "cpu"):
+            kind = f"{type(tensor).__name__} on {tensor.device}"
+            return f"is a {kind}, expected an ordinary CUDA or CPU tensor"
+        problem = memory_problem(tensor)
+        if problem is None and tensor.is_neg():
+            return "is a negated view, expected plain memory; call .resolve_neg() on it"
+        return problem
 
 
 def below_dispatcher(
@@ -192,7 +214,7 @@ def run_plain(
     keywords: Mapping[str, Any],
 ) -> Any:
     """Run on ordinary tensors, and teach the C entry to do it alone the next time."""
-    args = [tensor.resolve_conj().resolve_neg() for tensor in args]
+    args = _resolved(kernel, args)
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
     memory = [*inputs, *map(describe, results)]
     if not prepared.has_work:
@@ -204,13 +226,20 @@ def run_plain(
         _core.launch(prepared.image, device.index, stream, pointers)
     else:
         _runtime.emulate(prepared, [(array.pointer, array.nbytes) for array in memory], None)
-    if outs is not None:
-        increment_version(outs)  # a graph that saved one of them must not go backward
+    _tell_autograd(kernel, args, outs)
     live = kernel._live
-    if not keywords and live.captures is captures and _is_repeatable(kernel, captures, memory):
+    is_learnt = not keywords and live.captures is captures and prepared.is_current
+    # Asked anew: the grid was worked out before the trace, which may be an old one.
+    if is_learnt and _is_repeatable(kernel, captures, memory) and captures.is_current():
         count = len(inputs)
         rows = [(array.dtype, array.shape) for array in memory]
-        live.entry.add(rows[:count], rows[count:], device.type, prepared.image)
+        live.entry.add(
+            rows[:count],
+            rows[count:],
+            device.type,
+            prepared.image,
+            makes_outputs=prepared.has_own_outputs,
+        )
     return _runtime.unpack(results)
 
 
@@ -222,20 +251,71 @@ def emulate(
     keywords: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Run CPU tensors on the emulator with these options; outputs and report."""
-    for tensor in (*args, *(outs or ())):
-        if tensor.device.type != "cpu":
-            raise LaunchError(
-                f"kernel {kernel.signature.name!r}: the emulator runs CPU tensors, "
-                f"got one on {tensor.device}; call .cpu() on it"
-            )
-    _refuse(kernel, args, outs, kind_problem)
+    """Run CPU tensors on the emulator with these options; outputs and report.
+
+    Says about tensors and gradients what a call says. No operator has the options, so what would
+    see the operator is refused.
+    """
+    name = kernel.signature.name
+    tensors = (*args, *(outs or ()))
+    report: dict[str, Any] = {}
+
+    def run(*inputs: torch.Tensor) -> Any:
+        results, counts = _emulate_plain(kernel, captures, inputs, outs, keywords, options)
+        report.update(counts)
+        return results
+
+    with torch._C.DisableTorchFunction():
+        _refuse_tangents(kernel, tensors)
+        _refuse(kernel, args, outs, kind_problem)
+        for tensor in tensors:
+            if tensor.device.type != "cpu":
+                raise LaunchError(
+                    f"kernel {name!r}: the emulator runs CPU tensors, "
+                    f"got one on {tensor.device}; call .cpu() on it"
+                )
+        if outs is not None or not kernel.out_specs:
+            refusal = lost_gradients(torch, name, tensors, outs is not None)
+            if refusal is not None:
+                raise LaunchError(refusal)
+        if _is_watched():
+            raise LaunchError(f"kernel {name!r}: {_WATCHED}")
+        if not _is_recorded(args):
+            return run(*args), report
+    return _NoBackward.apply(name, run, *args), report
+
+
+def _emulate_plain(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    args = _resolved(kernel, args)
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
     memory = [(array.pointer, array.nbytes) for array in (*inputs, *map(describe, results))]
-    report = _runtime.emulate(prepared, memory, options)
-    if outs is not None:
-        increment_version(outs)
-    return _runtime.unpack(results), report
+    counts = _runtime.emulate(prepared, memory, options)
+    _tell_autograd(kernel, args, outs)
+    return _runtime.unpack(results), counts
+
+
+def _resolved(kernel: Kernel, args: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Return the inputs with the values in memory that they show."""
+    if not kernel.out_specs:  # it writes them, and a copy is nothing to write to
+        _refuse(kernel, args, None, _write_problem)
+        return args
+    return [tensor.resolve_conj().resolve_neg() for tensor in args]
+
+
+def _tell_autograd(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
+) -> None:
+    """Say what was written: a graph that saved one of these must not go backward."""
+    written = outs if kernel.out_specs else args
+    if written is not None:
+        increment_version(written)
 
 
 def _prepare(
@@ -333,7 +413,7 @@ def _device(
 
 def _is_repeatable(kernel: Kernel, captures: Captures, memory: Sequence[Array]) -> bool:
     """Whether the C entry may answer for tensors like these from now on."""
-    if captures.is_opaque:
+    if captures.is_opaque or not kernel.out_specs or len(memory) > _runtime.ENTRY_TENSORS:
         return False
     if kernel.arch == "auto":
         targets = {_core.device_target(i) for i in range(_core.device_count())}

@@ -8,7 +8,6 @@ the kernel again. A graph that is exported gets all of it.
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import weakref
@@ -20,7 +19,7 @@ import torch
 from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Array
 from pyptx._captures import Captures
-from pyptx._dtypes import element_bits, framework_name, ptx_name
+from pyptx._dtypes import framework_name, nbytes, ptx_name, stored_name
 from pyptx._errors import LaunchError
 from pyptx.specs import Layout
 
@@ -105,20 +104,26 @@ class _Call:
             kernel, captures, self._inputs, self._outs, self._keywords, target
         )
         count = len(self._inputs)
-        tensors = [(array.dtype, array.shape) for array in self._inputs] + prepared.outputs
+        tensors = [(array.dtype, array.shape) for array in self._inputs]
+        tensors += [(stored_name(dtype), shape) for dtype, shape in prepared.outputs]
         if not prepared.has_work or any(framework_name(dtype) is None for dtype, _ in tensors):
             return None
         specs = kernel.signature.specs
         rows = [
-            (name, dtype, shape, _nbytes(dtype, shape), spec.layout is Layout.COL)
+            (name, dtype, shape, nbytes(dtype, shape), spec.layout is Layout.COL)
             for name, (dtype, shape), spec in zip(
                 kernel.signature.tensors, tensors, specs, strict=True
             )
         ]
-        self._key = captures.key
         saved = _core.SavedKernel(prepared.image, rows[:count], rows[count:])
+        # The key last: what is interrupted before that is begun again by the next call.
         self._settled = _core.GraphKernel(saved)
+        self._key = captures.key if prepared.is_current and captures.is_current() else None
         return self._settled
+
+    def guards(self, captures: Captures) -> Any:
+        """Return what the settled kernel depends on; what never holds where that has changed."""
+        return captures.guards if self._key is not None else _core.Guards([], False)
 
     def refresh(self) -> tuple[Any, Any]:
         """Return what the call launches now, and what that depends on."""
@@ -129,15 +134,11 @@ class _Call:
         is_changed = captures.is_opaque or captures.key != self._key
         if is_changed and self.settle(kernel, captures) is None:
             raise LaunchError("it has become one that a graph cannot name; compile again")
-        return self._settled, captures.guards
+        return self._settled, self.guards(captures)
 
     def release(self, name: str) -> None:
         """Keep what was launched last: the kernel is gone, and with it what could change."""
         _core.add_graph_kernel(name, self._settled)
-
-
-def _nbytes(dtype: str, shape: Sequence[int]) -> int:
-    return math.prod(shape) * element_bits(dtype) // 8
 
 
 def _name(settled: Any, kernel: Kernel, options: str, call: _Call, captures: Captures) -> str:
@@ -152,6 +153,6 @@ def _name(settled: Any, kernel: Kernel, options: str, call: _Call, captures: Cap
             number = _counts.get(settled.name, 0)
             _counts[settled.name] = number + 1
             name = _names[key] = f"{settled.name}@{number}" if number else str(settled.name)
-            _core.watch_graph_kernel(name, settled, captures.guards, call.refresh)
+            _core.watch_graph_kernel(name, settled, call.guards(captures), call.refresh)
             weakref.finalize(kernel, call.release, name)
     return name

@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torch launches of what is registered under a handle, eager and as operators.
+"""Torch launches of what is registered under a handle, eager and as an operator.
 
-The torch half of `_handles`: everything about the kernel is given, only tensors come and go.
+The torch half of `_handles`: everything about the kernel is given, only tensors come and go. One
+operator serves every handle; what it makes is described by numbers and texts, which is what Dynamo
+puts into a graph.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from pyptx import _core, _handles, _runtime
+from pyptx._bind import normalize_dim3
 from pyptx._errors import LaunchError
 from pyptx._torch import describe, kind_problem, memory_problem, torch_dtype
 from pyptx.specs import Layout, Tile
 
-_numbers = itertools.count()
-_libraries: list[Any] = []
+#: Element type, shape, and whether the first dimension is contiguous.
+Result = tuple[str, tuple[int, ...], bool]
 
 
-def _outputs(
-    inputs: Sequence[torch.Tensor], out_specs: Sequence[Tile], env: Mapping[str, int]
-) -> list[torch.Tensor]:
-    if not inputs:
-        raise LaunchError("a launch by handle needs an input tensor to know its device")
+def results_of(out_specs: Sequence[Tile], env: Mapping[str, int]) -> list[Result]:
+    """Return what a launch makes. Traced by Dynamo."""
+    results = []
     for index, spec in enumerate(out_specs):
         if not isinstance(spec, Tile):
             raise TypeError(f"out_specs[{index}] is {spec!r}, expected a Tile")
@@ -35,24 +35,41 @@ def _outputs(
                 f"out_specs[{index}] is {spec!r}, but out_shape_env has no {missing[0]!r}; "
                 f"it has {sorted(env)}"
             )
+        shape = spec.resolve_shape(env)
+        results.append((str(spec.dtype_name), shape, spec.layout is Layout.COL))
+    return results
+
+
+def config_of(grid: Any, block: Any, cluster: Any, smem_bytes: int) -> _handles.Config:
+    """Return launch dimensions as they are passed on. Traced by Dynamo."""
+    return (
+        normalize_dim3("grid", grid),
+        normalize_dim3("block", block),
+        normalize_dim3("cluster", cluster),
+        smem_bytes,
+    )
+
+
+def _make(inputs: Sequence[torch.Tensor], results: Sequence[Result]) -> list[torch.Tensor]:
+    if not inputs:
+        raise LaunchError("a launch by handle needs an input tensor to know its device")
     return [
         _runtime.in_order(
-            lambda dtype, shape: inputs[0].new_empty(shape, dtype=torch_dtype(dtype)),
-            str(spec.dtype_name),
-            spec.resolve_shape(env),
-            spec.layout is Layout.COL,
+            lambda name, extents: inputs[0].new_empty(extents, dtype=torch_dtype(name)),
+            dtype,
+            shape,
+            is_column,
         )
-        for spec in out_specs
+        for dtype, shape, is_column in results
     ]
 
 
 def launch(
     inputs: Sequence[torch.Tensor],
     handle: int,
-    out_specs: Sequence[Tile],
-    env: Mapping[str, int],
+    results: Sequence[Result],
     config: _handles.Config,
-) -> Any:
+) -> list[torch.Tensor]:
     """Allocate the outputs and launch on torch's current stream, or on the emulator."""
     if not hasattr(handle, "__index__"):
         raise TypeError(f"cubin_handle is {handle!r}, expected the number that a registry gave")
@@ -68,14 +85,14 @@ def launch(
             raise LaunchError(
                 f"input {index} is on {tensor.device}, input 0 is on {inputs[0].device}"
             )
-    results = _outputs(inputs, out_specs, env)
-    memory = [describe(tensor) for tensor in (*inputs, *results)]
+    made = _make(inputs, results)
+    memory = [describe(tensor) for tensor in (*inputs, *made)]
     pointers = [array.pointer for array in memory]
     device = inputs[0].device
     if device.type == "cuda" and _handles.is_raw(handle):
         with torch.cuda.device(device):
             _core.launch_raw(handle, torch.cuda.current_stream(device).cuda_stream, pointers)
-        return _runtime.unpack(results)
+        return made
     image = _handles.image(handle, len(memory), config)
     if device.type == "cuda":
         stream = torch.cuda.current_stream(device).cuda_stream
@@ -84,32 +101,110 @@ def launch(
         _core.emulate(image, pointers, [array.nbytes for array in memory])
     else:
         raise LaunchError(f"kernels run on CUDA and CPU tensors, not on {device}")
-    return _runtime.unpack(results)
+    return made
 
 
-def make_op(
-    handle: int, out_specs: Sequence[Tile], env: Mapping[str, int], config: _handles.Config
-) -> Callable[..., Any]:
-    """Register `pyptx::handle_<n>` with its fake implementation."""
-    name = f"handle_{handle}_{next(_numbers)}"
-    library = torch.library.Library("pyptx", "FRAGMENT")
-    library.define(f"{name}(Tensor[] inputs) -> Tensor[]")
+# --- the operators ------------------------------------------------------------------------------
 
-    def real(inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        results = launch(inputs, handle, out_specs, env, config)
-        return list(results) if isinstance(results, tuple) else [results]
 
-    def fake(inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        return _outputs(inputs, out_specs, env)
+def _config(flat: Sequence[int]) -> _handles.Config:
+    g, b, c = (tuple(flat[i : i + 3]) for i in (0, 3, 6))
+    return g, b, c, flat[9]  # type: ignore[return-value]
 
-    for backend in ("CPU", "CUDA"):
-        library.impl(name, real, backend)
-    torch.library.register_fake(f"pyptx::{name}", fake, lib=library)
-    _libraries.append(library)  # an operator lives as long as its library
-    op = getattr(torch.ops.pyptx, name).default
 
-    def call(*inputs: torch.Tensor) -> Any:
-        results = op(list(inputs))
-        return results[0] if len(results) == 1 else tuple(results)
+def _results(
+    dtypes: Sequence[str], ranks: Sequence[int], sizes: Sequence[int], columns: Sequence[bool]
+) -> list[Result]:
+    extents = iter(sizes)
+    return [
+        (dtype, tuple(next(extents) for _ in range(rank)), is_column)
+        for dtype, rank, is_column in zip(dtypes, ranks, columns, strict=True)
+    ]
 
-    return call
+
+def _real(
+    inputs: Sequence[torch.Tensor],
+    handle: int,
+    dtypes: Any,
+    ranks: Any,
+    sizes: Any,
+    columns: Any,
+    config: Sequence[int],
+) -> list[torch.Tensor]:
+    return launch(inputs, handle, _results(dtypes, ranks, sizes, columns), _config(config))
+
+
+def _fake(
+    inputs: Sequence[torch.Tensor],
+    handle: int,
+    dtypes: Any,
+    ranks: Any,
+    sizes: Any,
+    columns: Any,
+    config: Sequence[int],
+) -> list[torch.Tensor]:
+    return _make(inputs, _results(dtypes, ranks, sizes, columns))
+
+
+def _real_in_place(inputs: Sequence[torch.Tensor], handle: int, config: Sequence[int]) -> None:
+    launch(inputs, handle, [], _config(config))
+
+
+def _fake_in_place(inputs: Sequence[torch.Tensor], handle: int, config: Sequence[int]) -> None:
+    pass
+
+
+def _refuse_backward(ctx: Any, *grads: Any) -> Any:
+    raise LaunchError(
+        "a launch by handle has no gradient; call it in a torch.autograd.Function with a backward, "
+        "or use pyptx.differentiable_kernel"
+    )
+
+
+_library = torch.library.Library("pyptx", "FRAGMENT")
+_library.define(
+    "launch_handle(Tensor[] inputs, int handle, str[] dtypes, int[] ranks, SymInt[] sizes, "
+    "bool[] columns, SymInt[] config) -> Tensor[]"
+)
+# Without an output a kernel writes what it gets, and a graph must not leave it out.
+_library.define("launch_handle_(Tensor(a!)[] inputs, int handle, SymInt[] config) -> ()")
+for _backend in ("CPU", "CUDA"):
+    _library.impl("launch_handle", _real, _backend)
+    _library.impl("launch_handle_", _real_in_place, _backend)
+torch.library.register_fake("pyptx::launch_handle", _fake, lib=_library)
+torch.library.register_fake("pyptx::launch_handle_", _fake_in_place, lib=_library)
+torch.library.register_autograd("pyptx::launch_handle", _refuse_backward, lib=_library)
+
+
+def is_recorded(inputs: Sequence[Any]) -> bool:
+    """Whether autograd records what is done to these. Traced by Dynamo."""
+    return torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in inputs)
+
+
+def call(
+    inputs: Sequence[torch.Tensor],
+    handle: int,
+    results: Sequence[Result],
+    config: _handles.Config,
+) -> Any:
+    """Launch through the operators. Traced by Dynamo."""
+    grid, block, cluster, smem_bytes = config
+    flat = [*grid, *block, *cluster, smem_bytes]
+    if not results:
+        if is_recorded(inputs):
+            raise RuntimeError(
+                "a launch by handle without outputs writes its inputs, and one of them requires "
+                "gradients; .detach() it, or call under torch.no_grad()"
+            )
+        torch.ops.pyptx.launch_handle_(inputs, handle, flat)
+        return ()
+    made = torch.ops.pyptx.launch_handle(
+        inputs,
+        handle,
+        [dtype for dtype, _, _ in results],
+        [len(shape) for _, shape, _ in results],
+        [size for _, shape, _ in results for size in shape],
+        [is_column for _, _, is_column in results],
+        flat,
+    )
+    return made[0] if len(results) == 1 else tuple(made)

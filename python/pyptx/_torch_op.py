@@ -53,8 +53,9 @@ def _lookup(key: str) -> Kernel:
     if kernel is None:
         name = key.partition(":")[0]
         raise LaunchError(
-            f"a compiled graph calls kernel {name!r}, which this process does not have (any "
-            f"more); keep the Kernel object alive, and compile again after a restart"
+            f"a graph calls kernel {name!r}, which this process does not have (any more); keep "
+            f"the Kernel object alive, and compile again after a restart; torch.export puts the "
+            f"kernel into the program only with strict=False"
         )
     return kernel
 
@@ -78,6 +79,21 @@ def _real_out(
     key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
 ) -> None:
     below_dispatcher(_lookup(key), inputs, {**_keywords(options), "out": tuple(outs)})
+
+
+def _real_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
+    below_dispatcher(_lookup(key), inputs, _keywords(options))
+
+
+def _fake_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
+    signature = _lookup(key).signature
+    arrays = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in inputs]
+    signature.bind_keywords(_keywords(options), signature.bind_inputs(arrays))
+
+
+def _batched_in_place(info: Any, dims: Any, key: str, inputs: Any, options: str) -> Any:
+    name = _lookup(key).signature.name
+    raise LaunchError(f"kernel {name!r} has no outputs; torch.vmap needs some to map")
 
 
 def _new(like: torch.Tensor, dtype: str, shape: tuple[int, ...], is_column: bool) -> torch.Tensor:
@@ -233,8 +249,10 @@ def launch(
 def _register_calls(library: Any) -> None:
     library.define("call(str kernel, Tensor[] inputs, str options) -> Tensor[]")
     library.define("call_out(str kernel, Tensor[] inputs, Tensor(a!)[] outs, str options) -> ()")
+    library.define("call_in_place(str kernel, Tensor(a!)[] inputs, str options) -> ()")
     for backend in ("CPU", "CUDA"):
         library.impl("call", _real, backend)
+        library.impl("call_in_place", _real_in_place, backend)
         library.impl("call_out", _real_out, backend)
     torch.library.register_fake("pyptx::call", _fake, lib=library)
     torch.library.register_fake("pyptx::call_out", _fake_out, lib=library)
@@ -242,6 +260,8 @@ def _register_calls(library: Any) -> None:
         "pyptx::call", refuse_backward, setup_context=_setup_context, lib=library
     )
     torch.library.register_vmap("pyptx::call", _batched, lib=library)
+    torch.library.register_fake("pyptx::call_in_place", _fake_in_place, lib=library)
+    torch.library.register_vmap("pyptx::call_in_place", _batched_in_place, lib=library)
 
 
 def _register_launches(library: Any) -> bool:

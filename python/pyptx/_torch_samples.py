@@ -16,7 +16,12 @@ import torch
 def facts(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Return a tensor with what torch says of it where only its layout says it too."""
     keys = torch._C._dispatch_keys(tensor).raw_repr()
-    return tensor, tensor._cdata, keys, tensor.requires_grad, tensor.is_inference()
+    try:
+        storage = tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError):
+        storage = 0
+    kind = tensor.requires_grad, tensor.is_inference()
+    return tensor, tensor._cdata, keys, *kind, storage, tensor._is_view()
 
 
 def plain(device: str) -> list[tuple[Any, ...]]:

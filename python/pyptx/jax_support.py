@@ -130,7 +130,7 @@ def shim_load_error() -> str | None:
 
     Where JAX is loaded, that includes a jaxlib that is older than the one pyptx was built for.
     """
-    if "jax" in sys.modules:
+    if hasattr(sys.modules.get("jax"), "Array"):
         from pyptx import _jax
 
         return _jax.registration_problem()

@@ -17,19 +17,19 @@ import itertools
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from os import PathLike, fspath, urandom
+from os import PathLike, urandom
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _bound, _core, _launch, _runtime, _toolchain
-from pyptx._bind import Signature, normalize_dim3, normalize_version, resolve_grid
+from pyptx._bind import Signature, check_body, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures
-from pyptx._emulation import EmulatorReport
+from pyptx._emulation import EmulatorReport, run_options
 from pyptx._limits import check_block, check_cluster
 from pyptx._report import Report, SourceLine, make_report
 from pyptx._specialize import Facts, Options, Specializer, Traced
 from pyptx._tensor import TensorSpec, TmaDescriptorHandle
 from pyptx.specs import Tile
-from pyptx.torch_support import call_compiled, is_traced
+from pyptx.torch_support import WRITES_INPUTS, call_compiled, is_traced
 
 if TYPE_CHECKING:
     from pyptx._bound import BoundKernel
@@ -102,14 +102,17 @@ class Kernel(_core.KernelBase):
     ) -> None:
         if tma not in ("pointer", "value"):
             raise ValueError(f"tma is 'pointer' or 'value', not {tma!r}")
+        check_body(fn)
         what = f"kernel {fn.__name__!r}:"
         if not hasattr(smem, "__index__") or smem < 0:
             raise ValueError(f"{what} smem is a number of bytes, not {smem!r}")
         self.signature = Signature(fn, in_specs, out_specs, raw_params, batch)
+        self._clashes = _clashes(self.signature)
+        self._refuse_clash("__call__")
         self._arch = arch
-        self._grid = (
-            grid if callable(grid) or grid is None else normalize_dim3(f"{what} grid", grid)
-        )
+        if grid is not None and not callable(grid):
+            normalize_dim3(f"{what} grid", grid)  # refused here rather than at the first call
+        self._grid = tuple(grid) if isinstance(grid, list) else grid
         self._block = block
         self._cluster = cluster
         self._smem = smem
@@ -129,7 +132,8 @@ class Kernel(_core.KernelBase):
         self.jax_functions: dict[Any, Any] = {}  # made and used by _jax_batch
         functools.update_wrapper(self, fn)
         self._go_live(Captures(fn, self._grid))
-        self._op_key = f"{fn.__name__}:{next(_numbers)}:{_PROCESS_TOKEN}"
+        mark = "" if self.out_specs else WRITES_INPUTS
+        self._op_key = f"{fn.__name__}:{next(_numbers)}:{_PROCESS_TOKEN}{mark}"
         kernels_by_key[self._op_key] = self
 
     # --- what was declared ----------------------------------------------------------------------
@@ -259,7 +263,8 @@ class Kernel(_core.KernelBase):
         dtypes = tuple(None if spec is None else spec.dtype_name for spec in specs)
         target = _runtime.resolve_target(self._arch, None)
         facts = Facts(shapes, dtypes, template, target)
-        return self.specializer.trace(facts, self._refreshed().captures), values, raw
+        traced, _ = self.specializer.trace(facts, self._refreshed().captures)
+        return traced, values, raw
 
     # --- running --------------------------------------------------------------------------------
 
@@ -274,6 +279,10 @@ class Kernel(_core.KernelBase):
         if is_traced():
             return call_compiled(self._op_key, args, kwargs)
         return self._entry(*args, **kwargs)
+
+    def _refuse_clash(self, method: str) -> None:
+        if method in self._clashes:
+            raise TypeError(self._clashes[method])
 
     def emulate(
         self,
@@ -305,17 +314,17 @@ class Kernel(_core.KernelBase):
         line on a terminal, and False is silent. With `report=True` the result is
         `(outputs, report)`, an `EmulatorReport` with counters.
         """
-        options = {
-            "seed": seed,
+        self._refuse_clash("emulate")
+        words = {
             "schedule": schedule,
-            "threads": threads,
             "numerics": numerics,
             "tensor_core": tensor_core,
-            "checks": checks,
-            "counters": report,
-            "trace": None if trace is None else fspath(trace),
-            "progress": progress,
+            "checks": "races" if checks is None else checks,
         }
+        options = run_options(
+            seed=seed, threads=threads, report=report, trace=trace, progress=progress, words=words
+        )
+        self.signature.refuse_arrays_by_keyword(kwargs)
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
         names = self.signature.tensors[: len(self.signature.in_specs)]
@@ -338,6 +347,7 @@ class Kernel(_core.KernelBase):
         its first call may stand in a CUDA graph's capture. What the kernel reads (globals, captured
         variables) is kept as it is now. torch tensors and NumPy arrays; for JAX see `jax.jit`.
         """
+        self._refuse_clash("bind")
         return _launch.bind(self, self._refreshed().captures, examples, out, kwargs)
 
     def launch(self, *tensors: Any, stream: Any = None, device: Any = None, **kwargs: Any) -> None:
@@ -349,11 +359,12 @@ class Kernel(_core.KernelBase):
         current stream, or the default stream where no torch tensor is given. `device` is the
         device of addresses: an ordinal, "cuda:1", or "cpu" for the emulator.
         """
+        self._refuse_clash("launch")
         _launch.launch(self, self._refreshed().captures, tensors, stream, device, kwargs)
 
     def save(
         self,
-        path: str | PathLike[str],
+        path: str | bytes | PathLike[str],
         *examples: Any,
         targets: Sequence[str] = (),
         **kwargs: Any,
@@ -364,6 +375,7 @@ class Kernel(_core.KernelBase):
         holds the PTX, the launch and the tensors' names, types and shapes, versioned and
         checksummed; `targets=("sm_90a",)` adds binaries, so that loading there needs no compiler.
         """
+        self._refuse_clash("save")
         settled = _launch.settle(self, self._refreshed().captures, examples, kwargs)
         _bound.write(settled, path, targets)
 
@@ -378,7 +390,7 @@ class Kernel(_core.KernelBase):
         live = self._live
         if live.captures.holds():
             return live
-        captures = Captures(self.signature.fn, self._grid)
+        captures = live.captures.again()
         if captures.key == live.captures.key and not captures.is_opaque:
             live.watch(captures)
             return live
@@ -399,6 +411,32 @@ class Kernel(_core.KernelBase):
 
 
 _core.call_through_entry(Kernel)
+
+
+def _parameters(method: Callable) -> tuple[str, ...]:
+    code = method.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+# Keywords that a way to run a kernel takes for itself.
+_TAKEN = {
+    method.__name__: frozenset(_parameters(method))
+    for method in (Kernel.save, Kernel.launch, Kernel.bind, Kernel.emulate)
+} | {"__call__": frozenset({"out"})}
+
+
+def _clashes(signature: Signature) -> dict[str, str]:
+    """Return what to say of each way that has a keyword of its own named like one of ours."""
+    ours = dict.fromkeys(signature.dims, "dimension")
+    ours |= {name: "raw parameter" for _, name in signature.raw_params}
+    ours |= dict.fromkeys(signature.template_params, "template parameter")
+    return {
+        method: f"kernel {signature.name!r}: {what} {name!r} cannot be passed to "
+        f"Kernel.{method}, which has an argument of that name; rename it"
+        for method, taken in _TAKEN.items()
+        for name, what in ours.items()
+        if name in taken
+    }
 
 
 def kernel(

@@ -56,7 +56,7 @@ class Tile:
     swizzle span; `tma_padding` pads the inner box of that view to 72 elements.
     """
 
-    __slots__ = ("dims", "dtype", "layout", "tma_box", "tma_padding", "tma_rank")
+    __slots__ = ("_dtype_name", "dims", "dtype", "layout", "tma_box", "tma_padding", "tma_rank")
 
     dims: tuple[int | str, ...]
     dtype: Any
@@ -86,6 +86,8 @@ class Tile:
                 dims.append(_dimension(item))
         self.dims = tuple(dims)
         self.dtype = from_name(ptx_name(dtype)) if isinstance(dtype, str) else dtype
+        # Kept as text, which torch.compile can read; element types are objects of the core.
+        self._dtype_name = None if self.dtype is None else ptx_name(self.dtype)
         self.layout = Layout(layout)
         self.tma_box = None if tma_box is None else tuple(int(edge) for edge in tma_box)
         self.tma_rank = tma_rank
@@ -118,7 +120,7 @@ class Tile:
     @property
     def dtype_name(self) -> str | None:
         """Name of the element type, None where any is taken."""
-        return None if self.dtype is None else ptx_name(self.dtype)
+        return self._dtype_name
 
     def resolve_shape(self, env: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the shape with every name replaced by its value in `env`."""

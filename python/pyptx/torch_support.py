@@ -14,7 +14,6 @@ The functions that take a `cubin_handle` launch what `pyptx.jax_support` registe
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,19 +33,18 @@ __all__ = [
 ]
 
 _ops: dict[Any, Any] = {}
-_ops_lock = threading.Lock()
 
 
 def is_torch_tensor(obj: Any) -> bool:
     """Whether `obj` is a PyTorch tensor; False where torch is not loaded."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(obj, torch.Tensor)
+    return any_torch_tensors((obj,))
 
 
 def any_torch_tensors(inputs: Sequence[Any]) -> bool:
     """Whether any of `inputs` is a torch.Tensor."""
-    torch = sys.modules.get("torch")
-    return torch is not None and any(isinstance(item, torch.Tensor) for item in inputs)
+    # A folder called torch on sys.path is a module too, but has no tensors.
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return tensor is not None and any(isinstance(item, tensor) for item in inputs)
 
 
 def extract_input_shapes(inputs: Sequence[Any]) -> list[tuple[int, ...]]:
@@ -92,22 +90,38 @@ def operator_library() -> str:
     return str(path)
 
 
-def lost_gradients(torch: Any, name: str, tensors: Sequence[Any]) -> str | None:
-    """Return what to say where `out=` would lose gradients silently; None where it would not."""
+def lost_gradients(torch: Any, name: str, tensors: Sequence[Any], has_outs: bool) -> str | None:
+    """Return what to say where writing tensors loses gradients silently; None where it does not."""
     if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
         return None
+    what, fix = ("out=", "drop out=, ") if has_outs else ("without outputs it", "")
     return (
-        f"kernel {name!r}: out= keeps no record for gradients, and a tensor of this call "
-        f"requires one; drop out=, .detach() it, or call under torch.no_grad()"
+        f"kernel {name!r}: {what} keeps no record for gradients, and a tensor of this call "
+        f"requires one; {fix}.detach() it, or call under torch.no_grad()"
     )
+
+
+#: The end of a kernel's key that has no outputs: a call writes its inputs.
+WRITES_INPUTS = "!"
 
 
 def call_compiled(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the kernel named `key` inside a graph that is being compiled."""
+    if key.endswith(WRITES_INPUTS):
+        return _call_in_place(key, args, kwargs)
     if kwargs:
         return _call_with(key, args, kwargs)
     first, *rest = _call(key, [*args], "") or (None,)
     return (first, *rest) if rest else first
+
+
+def _call_in_place(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    import torch
+
+    refusal = lost_gradients(torch, key.partition(":")[0], args, has_outs=False)
+    if refusal is not None:
+        raise RuntimeError(refusal)
+    torch.ops.pyptx.call_in_place(key, [*args], repr(kwargs) if kwargs else "")
 
 
 def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -120,7 +134,7 @@ def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first, *rest = _call(key, [*args], options) or (None,)
         return (first, *rest) if rest else first
     outs = [*outs] if isinstance(outs, (tuple, list)) else [outs]
-    refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs))
+    refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs), has_outs=True)
     if refusal is not None:
         raise RuntimeError(refusal)  # a class of our own is more than Dynamo can trace
     torch.ops.pyptx.call_out(key, [*args], outs, options)
@@ -145,9 +159,12 @@ def call_kernel_via_torch(
     """
     from pyptx import _torch_handle
 
-    return _torch_handle.launch(
-        inputs, cubin_handle, out_specs, out_shape_env, (grid, block, cluster, smem_bytes)
-    )
+    results = _torch_handle.results_of(out_specs, out_shape_env)
+    config = _torch_handle.config_of(grid, block, cluster, smem_bytes)
+    if _torch_handle.is_recorded(inputs):
+        return _torch_handle.call(inputs, cubin_handle, results, config)
+    made = _torch_handle.launch(inputs, cubin_handle, results, config)
+    return made[0] if len(made) == 1 else tuple(made)
 
 
 def get_or_register_torch_op(  # noqa: ANN201
@@ -161,18 +178,19 @@ def get_or_register_torch_op(  # noqa: ANN201
 ):
     """Return a callable `(*input_tensors) -> outputs` that survives torch.compile.
 
-    It is a registered operator with a fake implementation; the first call for a `cubin_handle`
-    registers it, later ones reuse it.
+    It calls a registered operator with a fake implementation. The first call for a `cubin_handle`
+    and these outputs and dimensions makes it, later ones get the same.
     """
     from pyptx import _torch_handle
 
-    config = (grid, block, cluster, smem_bytes)
-    specs = tuple(out_specs)
-    key = (cubin_handle, specs, tuple(sorted(out_shape_env.items())), config)
-    with _ops_lock:
-        if key not in _ops:
-            _ops[key] = _torch_handle.make_op(cubin_handle, specs, dict(out_shape_env), config)
-        return _ops[key]
+    results = _torch_handle.results_of(out_specs, out_shape_env)
+    config = _torch_handle.config_of(grid, block, cluster, smem_bytes)
+    key = (cubin_handle, tuple(results), config)
+
+    def call(*inputs: Any) -> Any:
+        return _torch_handle.call(inputs, cubin_handle, results, config)
+
+    return _ops.setdefault(key, call)
 
 
 def call_kernel_via_torch_compile(
@@ -190,10 +208,14 @@ def call_kernel_via_torch_compile(
     Goes through the registered operator, so that Dynamo can trace it. One output is returned as
     a tensor, several as a tuple.
     """
-    op = get_or_register_torch_op(
-        cubin_handle, out_specs, out_shape_env, grid, block, cluster, smem_bytes
+    from pyptx import _torch_handle
+
+    return _torch_handle.call(
+        inputs,
+        cubin_handle,
+        _torch_handle.results_of(out_specs, out_shape_env),
+        _torch_handle.config_of(grid, block, cluster, smem_bytes),
     )
-    return op(*inputs)
 
 
 def differentiable_kernel(  # noqa: ANN201

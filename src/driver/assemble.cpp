@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pyptx/driver/assemble.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -93,7 +94,22 @@ CacheKey key_of(std::string_view ptx, const AssembleOptions& options, std::strin
   return key;
 }
 
+/// Whether a name has the form of a target, sm_90a. nvJitLink ends the process for some that have
+/// not (sm_1), so none of those is handed on.
+bool is_target_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  if (name.ends_with('a') || name.ends_with('f')) name.remove_suffix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return name.size() >= 2 && name.front() != '0' && std::ranges::all_of(name, is_digit);
+}
+
 AssembleResult compile(PtxCompiler& compiler, const CacheKey& key, const AssembleOptions& asked) {
+  if (!is_target_name(asked.target)) {
+    return support::Failure{AssembleFailure{
+        Diagnostic(Kind::CompilerTarget, {compiler.info().name, asked.target}), 0, {}}};
+  }
   // A compiler reads up to the first zero byte; the rest would go unseen.
   if (key.ptx.find('\0') != std::string::npos) {
     return support::Failure{AssembleFailure{

@@ -3,6 +3,8 @@
 
 #include <mutex>
 
+#include "pyptx/support/concat.h"
+
 namespace pyptx::driver {
 namespace {
 
@@ -24,13 +26,45 @@ cuda::Code retain_primary(const Driver& driver, std::size_t index, cuda::Context
 
 }  // namespace
 
-void find_primary(const Driver& driver, int device) {
+cuda::Context find_primary(const Driver& driver, int device) {
   const auto index = static_cast<std::size_t>(device);
+  cuda::Context found = driver.primary[index].load(std::memory_order_acquire);
+  if (found != nullptr) return found;
   unsigned flags = 0;
   int active = 0;
   const auto code = driver.api.primary_state(driver.handles[index], &flags, &active);
-  cuda::Context found = nullptr;
   if (code == cuda::kSuccess && active != 0) retain_primary(driver, index, &found);
+  return found;
+}
+
+diag::Result<cuda::Context> context_of(const Driver& driver, void* stream) {
+  cuda::Context out = nullptr;
+  if (cuda::is_named(stream)) {
+    const cuda::Code code = driver.api.context_current(&out);
+    if (code != cuda::kSuccess) return diag::fail(cuda_error(driver.api, "cuCtxGetCurrent", code));
+    return out;
+  }
+  const cuda::Code code = driver.api.stream_context(static_cast<cuda::Stream>(stream), &out);
+  if (code != cuda::kSuccess) return diag::fail(cuda_error(driver.api, "cuStreamGetCtx", code));
+  return out;
+}
+
+diag::Result<int> device_of(const Driver& driver, cuda::Context context) {
+  for (std::size_t i = 0; i < driver.handles.size(); ++i) {
+    if (driver.primary[i].load(std::memory_order_acquire) == context) return static_cast<int>(i);
+  }
+  // The driver tells it of the current context alone.
+  if (const cuda::Code code = driver.api.context_push(context); code != cuda::kSuccess) {
+    return diag::fail(cuda_error(driver.api, "cuCtxPushCurrent", code));
+  }
+  cuda::Device handle = 0;
+  const cuda::Code code = driver.api.context_device(&handle);
+  cuda::Context popped = nullptr;
+  driver.api.context_pop(&popped);
+  if (code != cuda::kSuccess) return diag::fail(cuda_error(driver.api, "cuCtxGetDevice", code));
+  if (const auto found = driver.ordinal(handle)) return *found;
+  return diag::fail(diag::Kind::NoSuchDevice,
+                    {support::concat(handle), support::concat(driver.handles.size())});
 }
 
 ContextScope::ContextScope(const Driver& driver, int device, Need need)
@@ -39,10 +73,21 @@ ContextScope::ContextScope(const Driver& driver, int device, Need need)
   if (current_ != nullptr) {
     if (need == Need::Any || is_primary()) return;
     cuda::Device of = 0;
-    if (!check("cuCtxGetDevice", driver.api.context_device(&of))) return;
-    if (of == driver.handles[index_]) return;
+    if (need == Need::OfDevice) {
+      if (!check("cuCtxGetDevice", driver.api.context_device(&of))) return;
+      if (of == driver.handles[index_]) return;
+    }
   }
   push();
+}
+
+ContextScope::ContextScope(const Driver& driver, cuda::Context context, int device)
+    : driver_(driver), index_(static_cast<std::size_t>(device)), current_(context) {
+  if (current_ == nullptr) {
+    push();
+  } else {
+    pushed_ = check("cuCtxPushCurrent", driver_.api.context_push(current_));
+  }
 }
 
 void ContextScope::push() {

@@ -10,11 +10,15 @@ namespace pyptx::driver {
 
 /// Makes a context of `device` current. A current context of that device stays (it may be the
 /// application's own); otherwise the device's primary context, which the frameworks use, is pushed.
+/// What belongs to the process asks for the primary one: another may be destroyed.
 class ContextScope {
  public:
-  enum class Need { OfDevice, Any };
+  enum class Need { OfDevice, Any, Primary };
 
   ContextScope(const Driver& driver, int device, Need need = Need::OfDevice);
+  /// Makes `context` current, on a thread that works for another; the primary one of `device` where
+  /// it is null.
+  ContextScope(const Driver& driver, cuda::Context context, int device);
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
@@ -40,8 +44,14 @@ class ContextScope {
   bool pushed_ = false;
 };
 
-/// Learns a device's primary context if somebody has made it, and makes none.
-void find_primary(const Driver& driver, int device);
+/// A device's primary context if somebody has made it, null otherwise; it makes none.
+cuda::Context find_primary(const Driver& driver, int device);
+
+/// The context that a stream is of; a name stands for a stream of the current context.
+diag::Result<cuda::Context> context_of(const Driver& driver, void* stream);
+
+/// The ordinal of a context's device.
+diag::Result<int> device_of(const Driver& driver, cuda::Context context);
 
 /// While it lives, calls that a capture on this thread would forbid (allocation, loading) are
 /// allowed: they touch no stream that is being captured.

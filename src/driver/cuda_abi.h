@@ -51,12 +51,6 @@ inline constexpr Code kInvalidClusterSize = 912;
 
 enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
-  kMaxBlockDimX = 2,
-  kMaxBlockDimY = 3,
-  kMaxBlockDimZ = 4,
-  kMaxGridDimX = 5,
-  kMaxGridDimY = 6,
-  kMaxGridDimZ = 7,
   kMaxSharedPerBlock = 8,
   kMultiprocessorCount = 16,
   kCapabilityMajor = 75,
@@ -150,7 +144,6 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(context_pop, "cuCtxPopCurrent_v2", true, (Context*))                                           \
   X(library_load, "cuLibraryLoadData", true,                                                       \
     (Library*, const void*, int*, void**, unsigned, int*, void**, unsigned))                       \
-  X(library_unload, "cuLibraryUnload", true, (Library))                                            \
   X(library_kernel, "cuLibraryGetKernel", true, (KernelHandle*, Library, const char*))             \
   X(kernel_function, "cuKernelGetFunction", true, (Function*, KernelHandle))                       \
   X(kernel_get_attribute, "cuKernelGetAttribute", true, (int*, int, KernelHandle, Device))         \
@@ -172,6 +165,7 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(stream_create, "cuStreamCreate", true, (Stream*, unsigned))                                    \
   X(stream_synchronize, "cuStreamSynchronize", true, (Stream))                                     \
   X(stream_destroy, "cuStreamDestroy_v2", true, (Stream))                                          \
+  X(stream_context, "cuStreamGetCtx", true, (Stream, Context*))                                    \
   X(stream_wait_event, "cuStreamWaitEvent", true, (Stream, Event, unsigned))                       \
   X(event_create, "cuEventCreate", true, (Event*, unsigned))                                       \
   X(event_record, "cuEventRecord", true, (Event, Stream))                                          \

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "pyptx/support/concat.h"
@@ -90,12 +91,6 @@ diag::Result<DeviceInfo> inspect(const cuda::Api& api, int ordinal, cuda::Device
   info.minor = ask(cuda::kCapabilityMinor);
   info.multiprocessors = ask(cuda::kMultiprocessorCount);
   info.max_threads_per_block = size(cuda::kMaxThreadsPerBlock);
-  info.max_block[0] = size(cuda::kMaxBlockDimX);
-  info.max_block[1] = size(cuda::kMaxBlockDimY);
-  info.max_block[2] = size(cuda::kMaxBlockDimZ);
-  info.max_grid[0] = size(cuda::kMaxGridDimX);
-  info.max_grid[1] = size(cuda::kMaxGridDimY);
-  info.max_grid[2] = size(cuda::kMaxGridDimZ);
   info.shared_default = size(cuda::kMaxSharedPerBlock);
   info.shared_optin = size(cuda::kMaxSharedPerBlockOptin);
   if (code != cuda::kSuccess) return diag::fail(cuda_error(api, "cuDeviceGetAttribute", code));
@@ -186,6 +181,12 @@ diag::Result<std::unique_ptr<Driver>> start(const cuda::Api& api) {
     driver->handles.push_back(handle);
   }
   return driver;
+}
+
+std::optional<int> Driver::ordinal(cuda::Device handle) const {
+  const auto found = std::ranges::find(handles, handle);
+  if (found == handles.end()) return std::nullopt;
+  return static_cast<int>(found - handles.begin());
 }
 
 diag::Result<int> library_version() {

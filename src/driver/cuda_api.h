@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Driver {
   std::vector<cuda::Device> handles;  // by ordinal
   /// Primary contexts retained so far, by ordinal; see context.h.
   mutable std::array<std::atomic<cuda::Context>, kMaxDevices> primary{};
+
+  std::optional<int> ordinal(cuda::Device handle) const;
 };
 
 /// The version of the driver library without initialising CUDA: a process that only compiles may

@@ -41,10 +41,7 @@ diag::Result<int> current_device() {
   if (const auto code = loaded.api.context_device(&handle); code != cuda::kSuccess) {
     return diag::fail(cuda_error(loaded.api, "cuCtxGetDevice", code));
   }
-  for (std::size_t i = 0; i < loaded.handles.size(); ++i) {
-    if (loaded.handles[i] == handle) return static_cast<int>(i);
-  }
-  return 0;
+  return loaded.ordinal(handle).value_or(0);
 }
 
 std::string target_of(int major, int minor) {

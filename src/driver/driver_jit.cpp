@@ -4,6 +4,7 @@
 // it knows PTX only up to the driver's own version, and takes few options.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "compiler_identity.h"
@@ -81,6 +82,19 @@ std::string library_identity(const cuda::Api& api) {
   return info.dli_fname != nullptr ? compiler_identity(info.dli_fname) : std::string();
 }
 
+/// The device to compile on where no context is current: one that runs the code and has a context
+/// already, else one that runs it, else the first.
+int device_for(const Driver& driver, std::string_view target) {
+  int first = -1;
+  for (const DeviceInfo& device : driver.devices) {
+    const auto code = code_target(target, device);
+    if (!code || *code != target) continue;
+    if (find_primary(driver, device.ordinal) != nullptr) return device.ordinal;
+    if (first < 0) first = device.ordinal;
+  }
+  return std::max(first, 0);
+}
+
 class DriverJit final : public PtxCompiler {
  public:
   DriverJit(CompilerInfo info, const Driver& loaded)
@@ -100,12 +114,18 @@ class DriverJit final : public PtxCompiler {
           diag::Diagnostic(diag::Kind::CompilerOption, {info().name, flag}), 0, {}}};
     }
     CompileResult result = support::Failure{breakdown(info().name, "it was not run")};
-    on_deep_stack([&] { result = link(ptx, options, jit); });
+    // A context costs hundreds of megabytes on its device: the caller's serves, on the other
+    // thread.
+    cuda::Context callers = nullptr;
+    const auto code = driver_.api.context_current(&callers);
+    if (code != cuda::kSuccess) return broken("cuCtxGetCurrent", code);
+    on_deep_stack([&] { result = link(ptx, options, jit, callers); });
     return result;
   }
 
  private:
-  CompileResult link(const std::string& ptx, const AssembleOptions& options, JitOptions jit) {
+  CompileResult link(const std::string& ptx, const AssembleOptions& options, JitOptions jit,
+                     cuda::Context callers) {
     std::string errors(kLogBytes, '\0');
     std::string infos(kLogBytes, '\0');
     jit.add(cuda::kJitErrorLogBuffer, reinterpret_cast<std::uintptr_t>(errors.data()));
@@ -113,7 +133,8 @@ class DriverJit final : public PtxCompiler {
     jit.add(cuda::kJitInfoLogBuffer, reinterpret_cast<std::uintptr_t>(infos.data()));
     jit.add(cuda::kJitInfoLogBufferSize, infos.size() - 1);
     const RelaxedCapture relaxed(driver_.api);
-    const ContextScope context(driver_, 0, ContextScope::Need::Any);
+    const int device = callers != nullptr ? 0 : device_for(driver_, options.target);
+    const ContextScope context(driver_, callers, device);
     if (!context.ok()) return support::Failure{breakdown(info().name, context.error().message())};
     cuda::LinkState state = nullptr;
     auto code = driver_.api.link_create(static_cast<unsigned>(jit.names.size()), jit.names.data(),

@@ -217,6 +217,30 @@ diag::Status Launcher::fill(int device, const std::uint64_t* pointers, unsigned 
   return diag::success();
 }
 
+/// What is asked only where the primary context's function cannot be launched: whether the stream
+/// is the device's, whether its context is the one that tensor maps in memory are in, and whether
+/// the kernel was prepared before that context was there.
+diag::Status Launcher::check_elsewhere(void* stream, int device) const {
+  const Driver& loaded = *prebuilt_->driver;
+  auto context = context_of(loaded, stream);
+  if (!context) return context.failure();
+  auto on = device_of(loaded, *context);
+  if (!on) return on.failure();
+  if (*on != device) {
+    return diag::fail(shape("the stream", concat("of device ", device, ", where the tensors are"),
+                            concat("one of device ", *on))
+                          .note(concat("launching '", plan_.entry, "'")));
+  }
+  if (*context == find_primary(loaded, device)) {
+    const Prepared& prepared = prepared_[static_cast<std::size_t>(device)];
+    if (prepared.function.load(std::memory_order_relaxed) != nullptr) return diag::success();
+    const ContextScope primary(loaded, device, ContextScope::Need::Primary);
+    return primary.ok() ? prepare(device) : diag::fail(primary.error());
+  }
+  const bool by_value = std::ranges::all_of(maps_, [](const auto& map) { return map->by_value(); });
+  return by_value ? diag::success() : check_resident_maps(device, stream);
+}
+
 diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* pointers,
                               unsigned char* block, void** params) const {
   const Driver& loaded = *prebuilt_->driver;
@@ -225,6 +249,14 @@ diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* poi
       loaded, device,
       cuda::is_named(stream) ? ContextScope::Need::OfDevice : ContextScope::Need::Any);
   if (!context.ok()) return diag::fail(context.error());
+  // A CUkernel may stand for a CUfunction in every context, but the primary context's own function
+  // costs less. The driver refuses that one on a stream of another context.
+  const Prepared& prepared = prepared_[static_cast<std::size_t>(device)];
+  void* const function =
+      context.is_primary() ? prepared.function.load(std::memory_order_relaxed) : nullptr;
+  if (function == nullptr) {
+    if (auto status = check_elsewhere(stream, device); !status) return status;
+  }
   if (auto status = fill(device, pointers, block); !status) return status;
   cuda::LaunchConfig config = prebuilt_->config;
   config.stream = static_cast<cuda::Stream>(stream);
@@ -233,16 +265,14 @@ diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* poi
     config.attribute_count = 1;
   }
   for (std::size_t i = 0; i < offsets_.size(); ++i) params[i] = block + offsets_[i];
-  const auto launch = [&](void* function) {
-    return loaded.api.launch(&config, static_cast<cuda::Function>(function), params, nullptr);
+  const auto launch = [&](void* code) {
+    return loaded.api.launch(&config, static_cast<cuda::Function>(code), params, nullptr);
   };
-  // A CUkernel may stand for a CUfunction in every context, but the primary context's own function
-  // costs less. The driver refuses that one on a stream of another context.
-  const Prepared& prepared = prepared_[static_cast<std::size_t>(device)];
-  void* const function = prepared.function.load(std::memory_order_relaxed);
-  const bool in_primary = context.is_primary() && function != nullptr;
-  auto code = launch(in_primary ? function : kernel_->handle());
-  if (code == cuda::kInvalidHandle && in_primary) code = launch(kernel_->handle());
+  auto code = launch(function != nullptr ? function : kernel_->handle());
+  if (code == cuda::kInvalidHandle && function != nullptr) {
+    if (auto status = check_elsewhere(stream, device); !status) return status;
+    code = launch(kernel_->handle());
+  }
   if (code != cuda::kSuccess) {
     return diag::fail(cuda_error(loaded.api, "cuLaunchKernelEx", code)
                           .note(concat("launching '", plan_.entry, "'")));

@@ -82,23 +82,18 @@ diag::Status Kernel::prepare(int device, std::uint32_t dynamic_shared, std::uint
 
   const std::scoped_lock lock(mutex_);
   DeviceState& state = devices_[index];
-  if (state.resident && dynamic_shared <= state.dynamic_shared &&
-      (cluster_size <= kPortableCluster || state.large_cluster)) {
-    return diag::success();
-  }
   const RelaxedCapture relaxed(loaded.api);
   find_primary(loaded, device);
   const ContextScope context(loaded, device);
   if (!context.ok()) return diag::fail(context.error());
-  if (!state.resident) {
+  if (state.primary_function == nullptr || !context.is_primary()) {
     // With lazy loading this is what loads the kernel; a capture would refuse it at the launch.
     cuda::Function function = nullptr;
     const auto code = loaded.api.kernel_function(&function, as_kernel(handle_));
     if (code != cuda::kSuccess) {
       return diag::fail(cuda_error(loaded.api, "cuKernelGetFunction", code));
     }
-    state.resident = true;
-    // A function of another context would dangle when that is destroyed.
+    // Another context may be destroyed, and then its function dangles: nothing is remembered of it.
     if (context.is_primary()) state.primary_function = function;
   }
   if (dynamic_shared > state.dynamic_shared) {

@@ -23,6 +23,7 @@ class MapSlot {
         by_value_(slot.kind == ParamSlot::Kind::MapValue) {}
 
   std::uint32_t tensor() const { return tensor_; }
+  bool by_value() const { return by_value_; }
 
   /// Writes the parameter for the tensor at `address` into the block.
   diag::Status fill(int device, std::uint64_t address, unsigned char* block);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "pyptx/driver/occupancy.h"
 #include "pyptx/driver/plan.h"
 #include "pyptx/support/concat.h"
 
@@ -18,9 +19,7 @@ using diag::Kind;
 using support::concat;
 using Problem = std::optional<Diagnostic>;
 
-constexpr std::uint64_t kMaxBlockThreads = 1024;
-constexpr std::uint64_t kMaxClusterBlocks = 16;  // 8 everywhere, 16 where the kernel opts in
-constexpr Dim3 kMaxBlock{1024, 1024, 64};
+constexpr Dim3 kMaxBlock{kLargestBlock[0], kLargestBlock[1], kLargestBlock[2]};
 constexpr Dim3 kMaxGrid{0x7fffffff, 65535, 65535};
 
 std::string text(const Dim3& dim) { return concat("(", dim.x, ", ", dim.y, ", ", dim.z, ")"); }
@@ -43,10 +42,10 @@ Problem range_problem(std::string_view what, const Dim3& dim, const Dim3& most) 
 }
 
 Problem cluster_problem(const LaunchPlan& plan) {
-  constexpr std::uint32_t kMost = kMaxClusterBlocks;
-  if (auto found = range_problem("cluster", plan.cluster, {kMost, kMost, kMost})) return found;
-  if (volume(plan.cluster) > kMaxClusterBlocks) {
-    return shape("the cluster", concat("at most ", kMaxClusterBlocks, " blocks"),
+  constexpr Dim3 kMost{kClusterCtas, kClusterCtas, kClusterCtas};
+  if (auto found = range_problem("cluster", plan.cluster, kMost)) return found;
+  if (volume(plan.cluster) > kClusterCtas) {
+    return shape("the cluster", concat("at most ", kClusterCtas, " blocks"),
                  concat(text(plan.cluster), ", ", volume(plan.cluster), " blocks"));
   }
   if (plan.grid.x % plan.cluster.x != 0 || plan.grid.y % plan.cluster.y != 0 ||
@@ -81,8 +80,8 @@ std::optional<Diagnostic> LaunchPlan::problem() const {
   if (entry.empty()) return Diagnostic(Kind::BadPlan, {"it names no entry"});
   if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
   if (auto found = range_problem("block", block, kMaxBlock)) return found;
-  if (volume(block) > kMaxBlockThreads) {
-    return shape("the block", concat("at most ", kMaxBlockThreads, " threads"),
+  if (volume(block) > kBlockThreads) {
+    return shape("the block", concat("at most ", kBlockThreads, " threads"),
                  concat(text(block), ", ", volume(block), " threads"));
   }
   if (auto found = cluster_problem(*this)) return found;

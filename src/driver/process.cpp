@@ -64,10 +64,7 @@ std::optional<ProcessResult> run_process(const std::vector<std::string>& argumen
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
-    if (errno == EINTR) continue;
-    // Somebody else in the process collected the child; what it printed is all there is.
-    why = std::strerror(errno);
-    return std::nullopt;
+    if (errno != EINTR) return out;  // ECHILD: its status is gone
   }
   if (WIFSIGNALED(status)) {
     out.signal = WTERMSIG(status);

@@ -2,9 +2,12 @@
 //
 // ptxas as a process: text and cubin travel through a private temporary folder that is gone when
 // the call returns.
+#include <elf.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -35,6 +38,20 @@ bool read_file(const std::string& path, std::string& out) {
   return in.good() && !out.empty();
 }
 
+/// Whether a cubin is all there. ptxas writes none when it refuses a text, but one that was ended
+/// while it wrote leaves the beginning; the tables of headers are the end of the file.
+bool is_whole(const std::string& cubin) {
+  Elf64_Ehdr header{};
+  if (cubin.size() < sizeof header) return false;
+  std::memcpy(&header, cubin.data(), sizeof header);
+  const auto has = [&](std::uint64_t offset, std::uint64_t count, std::uint64_t size) {
+    return offset <= cubin.size() && count * size <= cubin.size() - offset;
+  };
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         has(header.e_shoff, header.e_shnum, header.e_shentsize) &&
+         has(header.e_phoff, header.e_phnum, header.e_phentsize);
+}
+
 class Ptxas final : public PtxCompiler {
  public:
   explicit Ptxas(CompilerInfo info) : PtxCompiler(std::move(info)) {}
@@ -55,13 +72,26 @@ class Ptxas final : public PtxCompiler {
     const auto run = run_process(words, why);
     if (!run) return failed(concat(info().path, ": ", why));
     if (run->signal != 0) return failed(concat("it was ended by signal ", run->signal));
-    if (run->exit_code != 0) {
+    if (run->exit_code.value_or(0) != 0) {
       return support::Failure{refusal(info().name, options.target, run->output)};
     }
     Compiled out;
     out.log = run->output;
-    if (!read_file(output, out.cubin)) return failed("it wrote no cubin");
+    const bool wrote = read_file(output, out.cubin);
+    if (!run->exit_code && !(wrote && is_whole(out.cubin))) return unfinished(options, out.log);
+    if (!wrote) return failed("it wrote no cubin");
     return out;
+  }
+
+ private:
+  /// The failure of a run whose status nobody can tell: what it complained of, if anything.
+  support::Failure<AssembleFailure> unfinished(const AssembleOptions& options,
+                                               const std::string& log) const {
+    AssembleFailure said = refusal(info().name, options.target, log);
+    if (!said.messages.empty()) return support::Failure{std::move(said)};
+    return support::Failure{
+        breakdown(info().name,
+                  "it wrote no whole cubin; how it ended cannot be told where SIGCHLD is ignored")};
   }
 };
 
@@ -69,7 +99,7 @@ class Ptxas final : public PtxCompiler {
 std::string version_of(const std::string& path) {
   std::string why;
   const auto run = run_process({path, "--version"}, why);
-  if (!run || run->signal != 0 || run->exit_code != 0) return {};
+  if (!run || run->signal != 0 || run->exit_code.value_or(0) != 0) return {};
   static constexpr std::string_view kBefore = ", V";
   const auto at = run->output.rfind(kBefore);
   if (at == std::string::npos) return {};

@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "cuda_api.h"
+#include "pyptx/support/concat.h"
 
 namespace pyptx::driver {
 namespace {
@@ -16,7 +17,8 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kMapBytes = sizeof(EncodedMap);
 static_assert(kMapBytes == 128);
 
-/// The descriptors in one device's memory. Pages are filled and never reused.
+/// The descriptors in one device's memory, which is its primary context's: memory of another
+/// context is gone with that. Pages are filled and never reused.
 class MapPool {
  public:
   diag::Result<std::uint64_t> find_or_add(const Driver& loaded, int device, const EncodedMap& map);
@@ -55,7 +57,7 @@ diag::Result<std::uint64_t> MapPool::find_or_add(const Driver& loaded, int devic
   const std::scoped_lock lock(mutex_);
   if (const auto found = known_.find(map.bytes); found != known_.end()) return found->second;
   const RelaxedCapture relaxed(loaded.api);
-  const ContextScope context(loaded, device);
+  const ContextScope context(loaded, device, ContextScope::Need::Primary);
   if (!context.ok()) return diag::fail(context.error());
   if (auto status = reserve(loaded); !status) return status.failure();
   const cuda::Address address = page_ + used_;
@@ -117,6 +119,25 @@ diag::Result<std::uint64_t> resident_map(int device, const EncodedMap& map) {
   auto found = driver_with(device);
   if (!found) return found.failure();
   return pool(device).find_or_add(**found, device, map);
+}
+
+diag::Status check_resident_maps(int device, void* stream) {
+  auto found = driver_with(device);
+  if (!found) return found.failure();
+  const ContextScope current(**found, device);
+  if (!current.ok()) return diag::fail(current.error());
+  auto context = context_of(**found, stream);
+  if (!context) return context.failure();
+  if (*context == find_primary(**found, device)) return diag::success();
+  return diag::fail(
+      diag::Diagnostic(
+          Kind::LaunchShape,
+          {"the context",
+           support::concat("device ", device, "'s primary one, which has the tensor maps"),
+           "another one"})
+          .note("it takes tensor maps by pointer: make the primary context current (the runtime "
+                "API's and the frameworks'), with a stream of it, or pass maps by value, "
+                "kernel(tma=\"value\")"));
 }
 
 }  // namespace pyptx::driver

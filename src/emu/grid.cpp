@@ -6,11 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "cluster.h"
@@ -111,29 +113,61 @@ class Grid {
   /// The calling thread takes part, and goes on asking for interrupts until the last is done.
   void run_on(u64 threads) {
     std::vector<std::thread> pool;
+    bool is_alone = true;
     u64 busy = 0;
     std::condition_variable one_done;
+    const auto help = [&] {
+      keep_thrown([&] { run_independent([] {}); });
+      const std::lock_guard lock(mutex_);
+      --busy;
+      one_done.notify_one();
+    };
     const Clock::time_point begin = Clock::now();
-    run_independent([&] {
-      if (!pool.empty() || Clock::now() - begin < kAlone || next_ >= clusters_) return;
-      busy = threads - 1;
-      for (u64 i = 1; i < threads; ++i) {
-        pool.emplace_back([&] {
-          run_independent([] {});
-          const std::lock_guard lock(mutex_);
-          --busy;
-          one_done.notify_one();
-        });
-      }
+    keep_thrown([&] {
+      run_independent([&] {
+        if (!is_alone || Clock::now() - begin < kAlone || next_ >= clusters_) return;
+        is_alone = false;
+        pool.reserve(threads - 1);
+        while (pool.size() < threads - 1 && start_thread(pool, help, busy)) {
+        }
+      });
     });
     std::unique_lock lock(mutex_);
     while (!one_done.wait_for(lock, kAskEvery, [&] { return busy == 0; })) {
       lock.unlock();
-      is_interrupted();
+      keep_thrown([&] { is_interrupted(); });
       lock.lock();
     }
     lock.unlock();
     for (std::thread& thread : pool) thread.join();
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+  /// Where the system has no thread left, those that there are do the work: false.
+  template <typename F>
+  bool start_thread(std::vector<std::thread>& pool, const F& body, u64& busy) {
+    // Held while it starts: the thread counts itself out under the lock.
+    const std::lock_guard lock(mutex_);
+    try {
+      pool.emplace_back(body);
+      ++busy;
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
+  /// Runs `body`. What it throws (there is no memory, or the caller's own function threw) ends the
+  /// launch, but not before every thread has been joined.
+  template <typename F>
+  void keep_thrown(F&& body) {
+    try {
+      body();
+    } catch (const std::exception&) {
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+      stop_ = true;
+    }
   }
 
   bool is_interrupted() {
@@ -266,6 +300,7 @@ class Grid {
   Clock::time_point asked_ = started_;
   std::mutex mutex_;
   std::optional<diag::Diagnostic> error_;
+  std::exception_ptr thrown_;
   std::vector<u64> counts_;
 };
 

@@ -107,6 +107,11 @@ diag::Status GraphKernel::check(std::size_t tensor, const TensorView& view) cons
                                concat("start at a multiple of ", alignment, " bytes"),
                                concat("an address ", view.address % alignment, " bytes past one")));
   }
+  if (view.room < static_cast<std::int64_t>(expected.bytes)) {
+    return diag::fail(mismatch(
+        label(tensor), concat("have ", expected.bytes, " bytes of memory"),
+        concat(std::max<std::int64_t>(view.room, 0), " bytes: its storage was freed or shrunk")));
+  }
   return diag::success();
 }
 

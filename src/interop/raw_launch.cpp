@@ -61,6 +61,9 @@ std::size_t pack_parameters(const RawLaunch& launch, std::span<const std::uint64
 
 diag::Status launch_raw(const RawLaunch& launch, int device, void* stream,
                         std::span<const std::uint64_t> pointers) {
+  if (!launch.maps.empty()) {
+    if (auto status = driver::check_resident_maps(device, stream); !status) return status;
+  }
   std::vector<std::uint64_t> maps;
   maps.reserve(launch.maps.size());
   for (const RawLaunch::Map& map : launch.maps) {

@@ -3,6 +3,7 @@
 // The registry of images and handles, and the C entry point over it (see the header).
 #include "pyptx/interop/registry.h"
 
+#include <exception>
 #include <utility>
 
 #include "pyptx/diag/render.h"
@@ -147,10 +148,10 @@ diag::Status Registry::launch(std::int64_t handle, int device, void* stream,
 }  // namespace pyptx::interop
 
 namespace {
-thread_local std::string last_error;
-}
 
-int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::size_t n) {
+thread_local std::string last_error;
+
+int launch_raw(std::int64_t handle, void* stream, void** ptrs, std::size_t n) {
   static_assert(sizeof(void*) == sizeof(std::uint64_t));
   const std::span<const std::uint64_t> pointers(reinterpret_cast<const std::uint64_t*>(ptrs), n);
   const auto fail = [](const pyptx::diag::Diagnostic& diagnostic) {
@@ -168,6 +169,18 @@ int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::s
   if (!device) return fail(device.error());
   const auto launched = registry.launch(handle, *device, stream, pointers);
   return launched ? 0 : fail(launched.error());
+}
+
+}  // namespace
+
+int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::size_t n) {
+  // The caller is C: it could let no exception pass.
+  try {
+    return launch_raw(handle, stream, ptrs, n);
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return 1;
+  }
 }
 
 const char* pyptx_shim_last_error(void) { return last_error.c_str(); }

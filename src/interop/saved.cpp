@@ -93,6 +93,22 @@ std::optional<SavedTensor> read_tensor(std::string_view line) {
   return ok ? std::optional(std::move(tensor)) : std::nullopt;
 }
 
+/// With binaries an image of its own: nothing ties them to the text but the file's word, which must
+/// not decide what other holders of the same text run.
+std::shared_ptr<KernelImage> make_image(std::string_view ptx, std::string_view target,
+                                        driver::LaunchPlan plan,
+                                        const std::vector<SavedKernel::Binary>& binaries) {
+  if (binaries.empty()) {
+    return Registry::instance().intern(std::string(ptx), std::string(target), std::move(plan));
+  }
+  auto image = std::make_shared<KernelImage>(std::string(ptx), std::string(target), std::move(plan),
+                                             nullptr);
+  for (const SavedKernel::Binary& binary : binaries) {
+    image->adopt_cubin(binary.target, binary.cubin);
+  }
+  return image;
+}
+
 /// Reads the lines after the first, whose bytes are known to be those that were written.
 class Reader {
  public:
@@ -163,8 +179,7 @@ diag::Result<SavedKernel> Reader::kernel() {
   if (!ptx) return bad("it has no PTX text");
   if (auto status = binaries(out.binaries); !status) return status.failure();
   if (rest_ != "end\n") return bad(concat("it ends in '", rest_.substr(0, 40), "'"));
-  out.image =
-      Registry::instance().intern(std::string(*ptx), std::string(*target), std::move(*plan));
+  out.image = make_image(*ptx, *target, std::move(*plan), out.binaries);
   return out;
 }
 
@@ -238,9 +253,6 @@ diag::Result<SavedKernel> SavedKernel::from_bytes(std::string_view bytes) {
   const auto again = kernel->to_bytes();
   if (!again) return diag::fail(again.error());
   if (*again != bytes) return bad("it says the same in other words than this library");
-  for (const Binary& binary : kernel->binaries) {
-    kernel->image->adopt_cubin(binary.target, binary.cubin);
-  }
   return kernel;
 }
 

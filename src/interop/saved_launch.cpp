@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -25,6 +26,23 @@ support::Failure<diag::Diagnostic> file_error(const std::string& path, std::stri
   return diag::fail(Kind::SavedKernelFile, {path, std::string(what), std::strerror(reason)});
 }
 
+/// Where a file is written: what a link names is replaced, not the link, and a device or a pipe is
+/// written to, not replaced.
+struct Place {
+  std::string path;
+  bool is_replaced = true;
+};
+
+Place place_of(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return {path};
+  Place place{resolved};
+  free(resolved);
+  struct stat status{};
+  place.is_replaced = stat(place.path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  return place;
+}
+
 }  // namespace
 
 diag::Status SavedKernel::add_binary(const std::string& target) {
@@ -38,18 +56,22 @@ diag::Status SavedKernel::add_binary(const std::string& target) {
 diag::Status SavedKernel::save(const std::string& path) const {
   const auto bytes = to_bytes();
   if (!bytes) return diag::fail(bytes.error());
+  const Place place = place_of(path);
   // Its own: threads may save to one path at the same time.
   const std::string temporary =
-      concat(path, ".", getpid(), ".", support::unlikely_number(), ".tmp");
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      concat(place.path, ".", getpid(), ".", support::unlikely_number(), ".tmp");
+  const int file = place.is_replaced
+                       ? open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                       : open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return file_error(path, "written", errno);
   const bool written = support::write_all(file, *bytes);
   const bool closed = close(file) == 0;  // a network disk may say only now that it is full
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) {
+  if (written && closed &&
+      (!place.is_replaced || std::rename(temporary.c_str(), place.path.c_str()) == 0)) {
     return diag::success();
   }
   auto failure = file_error(path, "written", errno);
-  unlink(temporary.c_str());
+  if (place.is_replaced) unlink(temporary.c_str());
   return failure;
 }
 

@@ -58,6 +58,8 @@ const char* Abi::fill() {
   PYPTX_TAKE(sizes, "aoti_torch_get_sizes");
   PYPTX_TAKE(strides, "aoti_torch_get_strides");
   PYPTX_TAKE(dtype, "aoti_torch_get_dtype");
+  PYPTX_TAKE(storage_size, "aoti_torch_get_storage_size");
+  PYPTX_TAKE(storage_offset, "aoti_torch_get_storage_offset");
   PYPTX_TAKE(device_type, "aoti_torch_get_device_type");
   PYPTX_TAKE(device_index, "aoti_torch_get_device_index");
   PYPTX_TAKE(empty_strided, "aoti_torch_empty_strided");
@@ -68,6 +70,14 @@ const char* Abi::fill() {
   const auto elements = dlpack::element_types();
   for (std::size_t i = 0; i < elements.size(); ++i) dtypes_[i] = dtype_number(elements[i]);
   return nullptr;
+}
+
+Error Abi::room(TensorHandle tensor, std::int64_t element_bytes, std::int64_t* out) const {
+  std::int64_t size = 0;
+  std::int64_t offset = 0;
+  const Error error = storage_size(tensor, &size) | storage_offset(tensor, &offset);
+  *out = size - offset * element_bytes;
+  return error;
 }
 
 Abi::CurrentStream Abi::current_cuda_stream() {

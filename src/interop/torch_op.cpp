@@ -56,7 +56,17 @@ class Call {
 
   void take_inputs(const Tensors& inputs) { take(inputs, 0, inputs_, "the number of inputs"); }
   void take_outputs(const Tensors& outs) {
-    take(outs, inputs_, kernel_.saved().outputs.size(), "the number of outputs");
+    const auto& outputs = kernel_.saved().outputs;
+    take(outs, inputs_, outputs.size(), "the number of outputs");
+    const std::uint64_t* addresses = memory_.addresses.data() + inputs_;
+    for (std::size_t i = 1; i < outputs.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (dlpack::overlap(addresses[i], outputs[i].bytes, addresses[j], outputs[j].bytes)) {
+          refuse(kernel_.label(inputs_ + i), "share no memory with another output",
+                 "memory of " + kernel_.label(inputs_ + j));
+        }
+      }
+    }
   }
 
   Tensor make_output(std::size_t index) {
@@ -139,7 +149,10 @@ class Call {
     check(abi_.strides(tensor, &strides));
     check(abi_.data(tensor, &data));
     const auto rank = static_cast<std::size_t>(dim);
-    return {abi_.element_of(dtype), {sizes, rank}, {strides, rank}, address_of(data)};
+    const dlpack::ElementType* element = abi_.element_of(dtype);
+    std::int64_t room = 0;
+    check(abi_.room(tensor, element == nullptr ? 1 : dlpack::element_bytes(element->type), &room));
+    return {element, {sizes, rank}, {strides, rank}, address_of(data), room};
   }
 
   static std::uint64_t address_of(const void* data) {
@@ -252,8 +265,9 @@ namespace pyptx::interop {
 
 diag::Status register_torch_operators(bool define) {
   static std::mutex mutex;
+  static bool is_done = false;
   const std::lock_guard lock(mutex);
-  if (torch::registered_abi != nullptr) return diag::success();
+  if (is_done) return diag::success();
   auto abi = torch::Abi::find();
   if (!abi) return abi.failure();
   if (define) {
@@ -263,6 +277,7 @@ diag::Status register_torch_operators(bool define) {
   for (const char* backend : {"CPU", "CUDA"}) {
     if (auto done = torch::implement_operators(**abi, backend); !done) return done;
   }
+  is_done = true;
   return diag::success();
 }
 

@@ -99,11 +99,17 @@ void bind_saved(nb::module_& m) {
           },
           nb::arg("data"))
       .def_static(
-          "load", [](const std::string& path) { return unwrap(SavedKernel::load(path)); },
+          "load",
+          [](const nb::bytes& path) {
+            return unwrap(SavedKernel::load({path.c_str(), path.size()}));
+          },
           nb::arg("path"))
       .def("to_bytes", &to_bytes)
       .def(
-          "save", [](const SavedKernel& k, const std::string& path) { unwrap(k.save(path)); },
+          "save",
+          [](const SavedKernel& k, const nb::bytes& path) {
+            unwrap(k.save({path.c_str(), path.size()}));
+          },
           nb::arg("path"))
       .def("add_binary", &add_binary, nb::arg("target"))
       .def_ro("image", &SavedKernel::image)

@@ -15,6 +15,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <typeinfo>
 
 #include "call_guards.h"
 #include "call_table.h"
@@ -50,8 +51,10 @@ PyObject* guarded(F&& body) {
     PyErr_SetString(value ? PyExc_ValueError : PyExc_TypeError, error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_cast& error) {
     PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
 }
@@ -179,12 +182,13 @@ bool read_keywords(PyObject* keywords, PyObject* const* values, PyObject** out) 
 PyObject* run_entry(Entry* self, PyObject* const* args, std::size_t count, PyObject* keywords) {
   PyObject* out = nullptr;
   CallTensors tensors;
-  if (!read_keywords(keywords, args + count, &out) || !tensors.read_inputs(args, count)) {
+  if (!read_keywords(keywords, args + count, &out) || !tensors.read_inputs(args, count) ||
+      (out != nullptr && !tensors.read_outputs(out))) {
     return call_slow_path(self, args, count, keywords);
   }
-  const SpecialisationUse specialisation = self->table->find(tensors.inputs());
-  if (specialisation == nullptr) return call_slow_path(self, args, count, keywords);
-  if (out != nullptr && !tensors.take_outputs(*specialisation, out)) {
+  const auto given = out == nullptr ? std::nullopt : std::optional(tensors.outputs());
+  const SpecialisationUse specialisation = self->table->find(tensors.inputs(), given);
+  if (specialisation == nullptr || tensors.outputs_overlap(*specialisation)) {
     return call_slow_path(self, args, count, keywords);
   }
   ++self->hits;
@@ -200,7 +204,7 @@ PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
   if (self->guards != nullptr && !guards_hold(self->guards)) {
     return hand_on(self->stale, args, count, keywords);
   }
-  return run_entry(self, args, count, keywords);
+  return guarded([&] { return run_entry(self, args, count, keywords); });
 }
 
 // --- the type ----------------------------------------------------------------------------------
@@ -223,15 +227,16 @@ std::vector<TensorShape> read_shapes(nanobind::handle sequence) {
 }
 
 PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"inputs", "outputs",      "device_type",
-                                "image",  "device_index", nullptr};
+  static const char* names[] = {"inputs",       "outputs",       "device_type", "image",
+                                "device_index", "makes_outputs", nullptr};
   PyObject* inputs = nullptr;
   PyObject* outputs = nullptr;
   const char* device = nullptr;
   PyObject* image = nullptr;
   int device_index = -1;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|i:add", const_cast<char**>(names), &inputs,
-                                  &outputs, &device, &image, &device_index) == 0) {
+  int makes_outputs = 1;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ip:add", const_cast<char**>(names), &inputs,
+                                  &outputs, &device, &image, &device_index, &makes_outputs) == 0) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
@@ -243,6 +248,7 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     if (kind != "cuda" && kind != "cpu") throw nb::value_error("device_type is 'cuda' or 'cpu'");
     added->device = kind == "cuda" ? dlpack::DeviceType::Cuda : dlpack::DeviceType::Cpu;
     added->device_index = device_index;
+    added->makes_outputs = makes_outputs != 0;
     added->image = nb::cast<std::shared_ptr<interop::KernelImage>>(nb::handle(image));
     if (!added->complete()) throw nb::value_error("the image's plan counts other tensors");
     const bool on_cuda = added->device == dlpack::DeviceType::Cuda;
@@ -267,8 +273,10 @@ PyObject* entry_watch(PyObject* object, PyObject* args) {
 }
 
 PyObject* entry_run(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return run_entry(reinterpret_cast<Entry*>(object), args, static_cast<std::size_t>(count),
-                   keywords);
+  return guarded([&] {
+    return run_entry(reinterpret_cast<Entry*>(object), args, static_cast<std::size_t>(count),
+                     keywords);
+  });
 }
 
 PyObject* entry_clear(PyObject* object, PyObject*) {
@@ -329,8 +337,9 @@ Py_ssize_t entry_length(PyObject* object) {
 PyMethodDef entry_methods[] = {
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry_add)),
      METH_VARARGS | METH_KEYWORDS,
-     "add(inputs, outputs, device_type, image, device_index=-1)\n--\n\n"
-     "Prepares calls whose tensors are exactly these: (dtype, shape) of each."},
+     "add(inputs, outputs, device_type, image, device_index=-1, makes_outputs=True)\n--\n\n"
+     "Prepares calls whose tensors are exactly these: (dtype, shape) of each. Without "
+     "makes_outputs it is for calls with out= alone."},
     {"watch", entry_watch, METH_VARARGS,
      "watch(guards, stale)\n--\n\n"
      "Calls stale(args, kwargs) instead whenever the guards do not hold."},
@@ -340,11 +349,27 @@ PyMethodDef entry_methods[] = {
     {"clear", entry_clear, METH_NOARGS, "clear()\n--\n\nForgets every specialisation."},
     {nullptr, nullptr, 0, nullptr}};
 
+PyObject* entry_slow_path(PyObject* object, void*) {
+  return Py_NewRef(reinterpret_cast<Entry*>(object)->slow_path);
+}
+
+int entry_set_slow_path(PyObject* object, PyObject* value, void*) {
+  if (value == nullptr) {
+    PyErr_SetString(PyExc_AttributeError, "slow_path is called and cannot be deleted");
+    return -1;
+  }
+  Py_XSETREF(reinterpret_cast<Entry*>(object)->slow_path, Py_NewRef(value));
+  return 0;
+}
+
+PyGetSetDef entry_properties[] = {
+    {"slow_path", entry_slow_path, entry_set_slow_path,
+     "Called as slow_path(args, kwargs) when no specialisation matches.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
 PyMemberDef entry_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Entry, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Entry, weak_references), READONLY, nullptr},
-    {"slow_path", T_OBJECT, offsetof(Entry, slow_path), 0,
-     "Called as slow_path(args, kwargs) when no specialisation matches."},
     {"hits", T_ULONGLONG, offsetof(Entry, hits), READONLY, "Calls that ran without Python."},
     {"misses", T_ULONGLONG, offsetof(Entry, misses), READONLY, "Calls of the slow path."},
     {nullptr, 0, 0, 0, nullptr}};
@@ -360,6 +385,7 @@ PyType_Slot entry_slots[] = {
     {Py_sq_length, reinterpret_cast<void*>(entry_length)},
     {Py_tp_methods, entry_methods},
     {Py_tp_members, entry_members},
+    {Py_tp_getset, entry_properties},
     {0, nullptr}};
 
 PyType_Spec entry_spec = {

@@ -11,9 +11,10 @@ namespace pyptx::python {
 TensorShape::TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents)
     : type(element), shape(std::move(extents)), bytes(dlpack::byte_count(type, shape)) {}
 
-bool TensorShape::matches(const dlpack::Tensor& view) const {
+bool TensorShape::matches(const ReadTensor& view) const {
   return view.dtype == type && static_cast<std::size_t>(view.ndim) == shape.size() &&
          std::equal(shape.begin(), shape.end(), view.shape) && dlpack::is_contiguous(view) &&
+         static_cast<std::int64_t>(bytes) <= view.room &&
          (reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset) % alignment == 0;
 }
 
@@ -34,25 +35,29 @@ bool Specialisation::complete() {
   return true;
 }
 
-bool Specialisation::matches(std::span<const dlpack::Tensor> views) const {
+bool Specialisation::matches(std::span<const ReadTensor> views,
+                             std::optional<std::span<const ReadTensor>> given) const {
   if (views.size() != inputs.size() || views.empty()) return false;
+  if (given ? given->size() != outputs.size() : !makes_outputs) return false;
   const dlpack::Device& place = views.front().device;
   if (place.type != device || (device_index >= 0 && place.id != device_index)) return false;
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (!(views[i].device == place) || !inputs[i].matches(views[i])) return false;
   }
+  for (std::size_t i = 0; given && i < given->size(); ++i) {
+    const ReadTensor& view = (*given)[i];
+    if (!(view.device == place) || !outputs[i].matches(view)) return false;
+  }
   return true;
 }
 
 void CallTable::add(SpecialisationUse specialisation) {
-  // The same inputs again mean that the caller has a newer image for them.
+  // The same tensors again mean that the caller has a newer image for them. Inputs alone do not
+  // tell outputs: a dimension that only an output has may be any, and so may a bN output's type.
   const auto same = [&](const SpecialisationUse& known) {
     return known->device == specialisation->device &&
            known->device_index == specialisation->device_index &&
-           std::equal(known->inputs.begin(), known->inputs.end(), specialisation->inputs.begin(),
-                      specialisation->inputs.end(), [](const TensorShape& a, const TensorShape& b) {
-                        return a.type == b.type && a.shape == b.shape;
-                      });
+           known->inputs == specialisation->inputs && known->outputs == specialisation->outputs;
   };
   std::erase_if(entries_, same);
   // The oldest goes: a call that needs it again takes the slow path once.
@@ -61,13 +66,14 @@ void CallTable::add(SpecialisationUse specialisation) {
   last_ = entries_.size() - 1;
 }
 
-SpecialisationUse CallTable::find(std::span<const dlpack::Tensor> views) {
+SpecialisationUse CallTable::find(std::span<const ReadTensor> views,
+                                  std::optional<std::span<const ReadTensor>> given) {
   const std::size_t count = entries_.size();
   if (last_ >= count) last_ = 0;
   for (std::size_t tried = 0; tried < count; ++tried) {
     std::size_t index = last_ + tried;
     if (index >= count) index -= count;
-    if (!entries_[index]->matches(views)) continue;
+    if (!entries_[index]->matches(views, given)) continue;
     last_ = index;
     ++entries_[index]->users;
     return SpecialisationUse(entries_[index].get());

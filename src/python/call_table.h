@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,8 +28,11 @@ struct TensorShape {
   std::uint64_t alignment = 1;  // 16 where a tensor map is made over it
 
   TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents);
-  /// Whether `view` is such a tensor: type, shape, dense, aligned.
-  bool matches(const dlpack::Tensor& view) const;
+  /// Whether `view` is such a tensor: type, shape, dense, aligned, with memory for it.
+  bool matches(const ReadTensor& view) const;
+  bool operator==(const TensorShape& other) const {
+    return type == other.type && shape == other.shape;
+  }
 };
 
 /// Counted by those who use it, under the interpreter's lock, since the table may drop it while a
@@ -39,13 +43,16 @@ struct Specialisation {
   std::vector<OutputMaker> makers;
   dlpack::DeviceType device = dlpack::DeviceType::Cuda;
   std::int32_t device_index = -1;  // -1: any of that type
+  bool makes_outputs = true;       // false: only for callers that bring such outputs
   std::shared_ptr<interop::KernelImage> image;
   std::size_t users = 1;  // the table is one
 
   /// Works out alignments and output makers from the image's plan. False when the plan does not
   /// count these tensors.
   bool complete();
-  bool matches(std::span<const dlpack::Tensor> views) const;
+  /// `given`: the caller's outputs, none where they are to be made.
+  bool matches(std::span<const ReadTensor> views,
+               std::optional<std::span<const ReadTensor>> given) const;
 };
 
 struct StopUsing {
@@ -62,8 +69,10 @@ class CallTable {
   void add(SpecialisationUse specialisation);
   void clear() { entries_.clear(); }
   std::size_t size() const { return entries_.size(); }
-  /// The specialisation for these inputs, or null. The last one found is tried first.
-  SpecialisationUse find(std::span<const dlpack::Tensor> views);
+  /// The specialisation for these inputs and the caller's outputs, or null. The last one found is
+  /// tried first.
+  SpecialisationUse find(std::span<const ReadTensor> views,
+                         std::optional<std::span<const ReadTensor>> given);
 
  private:
   std::vector<SpecialisationUse> entries_;

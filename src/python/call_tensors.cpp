@@ -30,7 +30,7 @@ bool CallTensors::read_inputs(PyObject* const* args, std::size_t count) {
   return true;
 }
 
-bool CallTensors::take_outputs(const Specialisation& specialisation, PyObject* out) {
+bool CallTensors::read_outputs(PyObject* out) {
   PyObject* single[] = {out};
   PyObject* const* items = single;
   Py_ssize_t count = 1;
@@ -38,26 +38,21 @@ bool CallTensors::take_outputs(const Specialisation& specialisation, PyObject* o
     items = PySequence_Fast_ITEMS(out);
     count = PySequence_Fast_GET_SIZE(out);
   }
-  if (static_cast<std::size_t>(count) != specialisation.outputs.size()) return false;
-  for (std::size_t i = 0; i < specialisation.outputs.size(); ++i) {
-    dlpack::Tensor& view = views_[input_count_ + i];
-    if (!torch_->read(items[i], grad_, view) || !(view.device == device()) ||
-        !specialisation.outputs[i].matches(view) || overlaps(specialisation, i)) {
-      return false;
-    }
+  if (static_cast<std::size_t>(count) > kMaxTensors - input_count_) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!torch_->read(items[i], grad_, views_[input_count_ + output_count_])) return false;
     outputs_[output_count_++] = Py_NewRef(items[i]);
   }
   return true;
 }
 
-/// Whether output `i` shares memory with one before it.
-bool CallTensors::overlaps(const Specialisation& specialisation, std::size_t i) const {
-  const std::uint64_t begin = address(input_count_ + i);
-  for (std::size_t j = 0; j < i; ++j) {
-    const std::uint64_t other = address(input_count_ + j);
-    if (begin < other + specialisation.outputs[j].bytes &&
-        other < begin + specialisation.outputs[i].bytes) {
-      return true;
+bool CallTensors::outputs_overlap(const Specialisation& specialisation) const {
+  for (std::size_t i = 1; i < output_count_; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (dlpack::overlap(address(input_count_ + i), specialisation.outputs[i].bytes,
+                          address(input_count_ + j), specialisation.outputs[j].bytes)) {
+        return true;
+      }
     }
   }
   return false;

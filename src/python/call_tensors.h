@@ -24,10 +24,15 @@ class CallTensors {
 
   /// False, with no error set, when an argument is not a tensor that can be read directly.
   bool read_inputs(PyObject* const* args, std::size_t count);
-  std::span<const dlpack::Tensor> inputs() const { return {views_.data(), input_count_}; }
+  std::span<const ReadTensor> inputs() const { return {views_.data(), input_count_}; }
 
-  /// Takes the caller's output tensors. False when they are not what the kernel writes.
-  bool take_outputs(const Specialisation& specialisation, PyObject* out);
+  /// Reads the caller's output tensors: one, or a tuple or list of them. False as above.
+  bool read_outputs(PyObject* out);
+  std::span<const ReadTensor> outputs() const {
+    return {views_.data() + input_count_, output_count_};
+  }
+  /// Whether two of the outputs share memory.
+  bool outputs_overlap(const Specialisation& specialisation) const;
 
   /// Makes the outputs without the interpreter where torch can, so that one release of it spans
   /// allocation and launch. False when it cannot; then make_objects() does, or says why not.
@@ -52,7 +57,6 @@ class CallTensors {
   }
 
  private:
-  bool overlaps(const Specialisation& specialisation, std::size_t i) const;
   bool wrap_made();
 
   const Torch* torch_ = nullptr;
@@ -61,7 +65,7 @@ class CallTensors {
   std::size_t output_count_ = 0;
   std::size_t made_count_ = 0;  // of the outputs, those that are no objects yet
   // Elements beyond the counts hold nothing.
-  std::array<dlpack::Tensor, kMaxTensors> views_;
+  std::array<ReadTensor, kMaxTensors> views_;
   std::array<PyObject*, kMaxTensors> outputs_;  // owned references
   std::array<interop::MadeTensor, kMaxTensors> made_;
 };

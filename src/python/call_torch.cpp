@@ -25,7 +25,8 @@ PyObject* optional_attribute(PyObject* object, const char* name) {
   return found;
 }
 
-/// The answer of a Python function without arguments that returns a number; 0 if it fails.
+/// The answer of a Python function without arguments that returns a number; 0 where torch has no
+/// such function, -1 where it fails.
 long ask(PyObject* function) {
   if (function == nullptr) return 0;
   PyObject* answer = PyObject_CallNoArgs(function);
@@ -116,10 +117,13 @@ bool Torch::find_types() {
 
 bool Torch::find_getters() {
   PyObject* type = reinterpret_cast<PyObject*>(tensor_);
-  PyObject* getter = attribute(type, "requires_grad");
-  if (getter == nullptr) return false;
-  if (Py_TYPE(getter) == &PyGetSetDescr_Type) {
-    requires_grad_ = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset;
+  for (const auto& [name, place] :
+       {std::pair("requires_grad", &requires_grad_), std::pair("_cdata", &cdata_)}) {
+    PyObject* getter = attribute(type, name);
+    if (getter == nullptr) return false;
+    if (Py_TYPE(getter) == &PyGetSetDescr_Type) {
+      *place = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset;
+    }
   }
   PyObject* method = attribute(type, "is_neg");
   if (method == nullptr) return false;
@@ -127,8 +131,8 @@ bool Torch::find_getters() {
     const PyMethodDef* definition = reinterpret_cast<PyMethodDescrObject*>(method)->d_method;
     if (definition->ml_flags == METH_NOARGS) is_neg_ = definition->ml_meth;
   }
-  // The descriptors own what the pointers above point to; both are kept.
-  if (requires_grad_ != nullptr && is_neg_ != nullptr) return true;
+  // The descriptors own what the pointers above point to; all are kept.
+  if (requires_grad_ != nullptr && cdata_ != nullptr && is_neg_ != nullptr) return true;
   PyErr_SetString(PyExc_ImportError, "torch.Tensor is not built as expected");
   return false;
 }
@@ -179,7 +183,7 @@ std::string_view Torch::indirect_reason() const {
   return layout_.why();
 }
 
-bool Torch::read(PyObject* object, bool grad, dlpack::Tensor& out) const {
+bool Torch::read(PyObject* object, bool grad, ReadTensor& out) const {
   if (Py_TYPE(object) != tensor_ && Py_TYPE(object) != parameter_) return false;
   if (!(is_direct() && layout_.read(shim_, object, grad, out)) &&
       !read_exchanged(object, grad, out)) {
@@ -190,7 +194,7 @@ bool Torch::read(PyObject* object, bool grad, dlpack::Tensor& out) const {
   return out.data != nullptr || dlpack::byte_count(out.dtype, shape) == 0;
 }
 
-bool Torch::read_exchanged(PyObject* object, bool grad, dlpack::Tensor& out) const {
+bool Torch::read_exchanged(PyObject* object, bool grad, ReadTensor& out) const {
   if (grad) {
     PyObject* answer = requires_grad_->get(object, requires_grad_->closure);
     if (answer == nullptr) PyErr_Clear();
@@ -208,7 +212,19 @@ bool Torch::read_exchanged(PyObject* object, bool grad, dlpack::Tensor& out) con
   if (answer == nullptr) PyErr_Clear();
   const bool plain = answer == Py_False;
   Py_XDECREF(answer);
-  return plain;
+  return plain && ask_room(object, out);
+}
+
+/// DLPack does not tell of the storage; torch's C functions do, of the implementation.
+bool Torch::ask_room(PyObject* object, ReadTensor& out) const {
+  PyObject* answer = cdata_->get(object, cdata_->closure);
+  void* implementation = answer == nullptr ? nullptr : PyLong_AsVoidPtr(answer);
+  Py_XDECREF(answer);
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  if (implementation == nullptr || layout_.abi() == nullptr) return false;
+  // A handle is the address of an at::Tensor, which is a pointer to the implementation.
+  auto* self = reinterpret_cast<interop::torch::TensorHandle>(&implementation);
+  return layout_.abi()->room(self, dlpack::element_bytes(out.dtype), &out.room) == 0;
 }
 
 bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {

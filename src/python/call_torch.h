@@ -41,7 +41,7 @@ class Torch {
 
   /// Reads `object` if it is exactly a Tensor or Parameter with memory of its own, of which
   /// autograd wants to know nothing (`grad`: what grad_enabled() said). Never leaves an error set.
-  bool read(PyObject* object, bool grad, dlpack::Tensor& out) const;
+  bool read(PyObject* object, bool grad, ReadTensor& out) const;
 
   /// Tells autograd that these tensors were written, so that a graph which saved one of them
   /// refuses to go backward. False with a Python error set.
@@ -70,7 +70,8 @@ class Torch {
   bool is_forward_mode() const;
   bool are_device_contexts(std::int64_t count) const;
   bool is_direct() const { return direct_allowed_ && layout_.known(); }
-  bool read_exchanged(PyObject* object, bool grad, dlpack::Tensor& out) const;
+  bool read_exchanged(PyObject* object, bool grad, ReadTensor& out) const;
+  bool ask_room(PyObject* object, ReadTensor& out) const;
 
   static Torch* instance_;
   static bool direct_allowed_;
@@ -82,6 +83,7 @@ class Torch {
   interop::TorchShim shim_;
   TorchLayout layout_;
   PyGetSetDef* requires_grad_ = nullptr;
+  PyGetSetDef* cdata_ = nullptr;
   PyCFunction is_neg_ = nullptr;
   PyObject* is_grad_enabled_ = nullptr;
   PyObject* increment_version_ = nullptr;

@@ -49,6 +49,31 @@ bool same_view(const dlpack::Tensor& a, const dlpack::Tensor& b) {
          std::equal(a.strides, a.strides + a.ndim, b.strides);
 }
 
+/// Bytes that may be read at something that torch has allocated.
+std::size_t room_at(std::uint64_t address) {
+  return malloc_usable_size(reinterpret_cast<void*>(address));
+}
+
+/// Where a value may lie: the places that fit every sample so far.
+class Places {
+ public:
+  /// Drops the places among `room` bytes, `step` apart, that do not fit.
+  template <typename Fits>
+  void narrow(std::size_t room, std::size_t step, Fits&& fits) {
+    if (is_new_) {
+      for (std::size_t at = step; at + step <= room; at += step) places_.push_back(at);
+    }
+    is_new_ = false;
+    std::erase_if(places_, [&](std::size_t at) { return at + step > room || !fits(at); });
+  }
+  /// The one that is left, or 0.
+  std::size_t only() const { return places_.size() == 1 ? places_.front() : 0; }
+
+ private:
+  bool is_new_ = true;
+  std::vector<std::size_t> places_;
+};
+
 }  // namespace
 
 /// One row of pyptx._torch_samples, as numbers.
@@ -56,23 +81,30 @@ struct TorchLayout::Sample {
   PyObject* object = nullptr;  // borrowed from the list
   std::uint64_t impl = 0;
   std::uint64_t keys = 0;
+  std::uint64_t storage = 0;
   bool requires_grad = false;
   bool is_inference = false;
+  bool is_view = false;
 
   static bool read(PyObject* row, Sample& out) {
     int requires_grad = 0;
     int is_inference = 0;
+    int is_view = 0;
     unsigned long long impl = 0;
     unsigned long long keys = 0;
-    if (PyTuple_CheckExact(row) == 0 || PyArg_ParseTuple(row, "OKKpp", &out.object, &impl, &keys,
-                                                         &requires_grad, &is_inference) == 0) {
+    unsigned long long storage = 0;
+    if (PyTuple_CheckExact(row) == 0 ||
+        PyArg_ParseTuple(row, "OKKppKp", &out.object, &impl, &keys, &requires_grad, &is_inference,
+                         &storage, &is_view) == 0) {
       PyErr_Clear();
       return false;
     }
     out.impl = impl;
     out.keys = keys;
+    out.storage = storage;
     out.requires_grad = requires_grad != 0;
     out.is_inference = is_inference != 0;
+    out.is_view = is_view != 0;
     return impl != 0;
   }
 
@@ -80,8 +112,7 @@ struct TorchLayout::Sample {
     return static_cast<std::size_t>(Py_TYPE(object)->tp_basicsize);
   }
   const char* implementation() const { return reinterpret_cast<const char*>(impl); }
-  /// Bytes that may be read there.
-  std::size_t room() const { return malloc_usable_size(reinterpret_cast<void*>(impl)); }
+  std::size_t room() const { return room_at(impl); }
 };
 
 bool TorchLayout::refuse(std::string why) {
@@ -111,6 +142,8 @@ void TorchLayout::learn(const TorchShim& shim, const dlpack::ExchangeApi& api) {
       }
     }
     learn_fields(api, plain);
+    learn_storage(plain);
+    learn_autograd(plain);
     // Once more, now by what was learnt.
     if (known()) learn_kinds(shim, api, plain);
   }
@@ -172,7 +205,7 @@ bool TorchLayout::learn_kinds(const TorchShim& shim, const dlpack::ExchangeApi& 
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); ++i) {
     Sample sample;
     dlpack::Tensor expected;
-    dlpack::Tensor direct;
+    ReadTensor direct;
     if (!Sample::read(PyList_GET_ITEM(samples, i), sample) ||
         api.view(sample.object, &expected) != 0) {
       PyErr_Clear();
@@ -182,8 +215,11 @@ bool TorchLayout::learn_kinds(const TorchShim& shim, const dlpack::ExchangeApi& 
       if (kind_count_ == kMaxKinds) return refuse("plain tensors have too many sets of keys");
       kinds_[kind_count_++] = {sample.keys, expected.device.type, !sample.is_inference};
     }
-    if (!read(shim, sample.object, /*grad=*/false, direct) || !same_view(direct, expected) ||
-        shim.requires_grad(sample.implementation()) != sample.requires_grad ||
+    std::int64_t room = 0;
+    if (abi_->room(tensor(sample.object), dlpack::element_bytes(expected.dtype), &room) != 0 ||
+        !read(shim, sample.object, /*grad=*/false, direct) || !same_view(direct, expected) ||
+        direct.room != room ||
+        requires_grad(shim, sample.implementation()) != sample.requires_grad ||
         is_versioned(sample.object) == sample.is_inference) {
       return refuse(concat("sample ", i, " is read differently by the exchange API"));
     }
@@ -192,11 +228,9 @@ bool TorchLayout::learn_kinds(const TorchShim& shim, const dlpack::ExchangeApi& 
 }
 
 /// Finds shape, strides and element type inside the implementation, where they lie there: the
-/// rank, room for kInlineRank sizes and as many strides, in this order; the type, a 16-bit number;
-/// and what autograd knows of the tensor, null where it knows nothing.
+/// rank, room for kInlineRank sizes and as many strides, in this order; the type, a 16-bit number.
 void TorchLayout::learn_fields(const dlpack::ExchangeApi& api, PyObject* samples) {
-  std::vector<std::size_t> dtype_offsets;
-  std::vector<std::size_t> autograd_offsets;
+  Places dtypes;
   std::size_t sizes = 0;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); ++i) {
     Sample sample;
@@ -208,25 +242,62 @@ void TorchLayout::learn_fields(const dlpack::ExchangeApi& api, PyObject* samples
     const char* impl = sample.implementation();
     const auto at = static_cast<std::size_t>(reinterpret_cast<const char*>(view.shape) - impl);
     const auto number = static_cast<std::uint16_t>(dtype_number(view.dtype));
-    if (i == 0) {
-      sizes = at;
-      for (std::size_t o = 8; o + 2 <= sample.room(); o += 2) dtype_offsets.push_back(o);
-      for (std::size_t o = 8; o + 8 <= sample.room(); o += 8) autograd_offsets.push_back(o);
-    }
+    if (i == 0) sizes = at;
     if (at != sizes || at < 16 || at + 16 * kInlineRank > sample.room() ||
         view.strides != view.shape + kInlineRank || load<std::int64_t>(impl, at - 8) != view.ndim) {
       return;
     }
-    std::erase_if(autograd_offsets,
-                  [&](std::size_t o) { return (load(impl, o) != 0) != sample.requires_grad; });
-    std::erase_if(dtype_offsets,
-                  [&](std::size_t o) { return load<std::uint16_t>(impl, o) != number; });
+    dtypes.narrow(sample.room(), sizeof number,
+                  [&](std::size_t o) { return load<std::uint16_t>(impl, o) == number; });
   }
-  if (dtype_offsets.size() != 1) return;
+  if (dtypes.only() == 0) return;
   sizes_offset_ = sizes;
   strides_offset_ = sizes + 8 * kInlineRank;
-  dtype_offset_ = dtype_offsets.front();
-  if (autograd_offsets.size() == 1) autograd_offset_ = autograd_offsets.front();
+  dtype_offset_ = dtypes.only();
+}
+
+/// Finds the pointer to the storage, the storage's size in it, and where in it the tensor starts.
+void TorchLayout::learn_storage(PyObject* samples) {
+  Places storages;
+  Places sizes;
+  Places starts;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); ++i) {
+    Sample sample;
+    std::int64_t size = 0;
+    std::int64_t start = 0;
+    if (!Sample::read(PyList_GET_ITEM(samples, i), sample) || sample.storage == 0 ||
+        abi_->storage_size(tensor(sample.object), &size) != 0 ||
+        abi_->storage_offset(tensor(sample.object), &start) != 0) {
+      return;
+    }
+    const char* impl = sample.implementation();
+    const auto* storage = reinterpret_cast<const char*>(sample.storage);
+    storages.narrow(sample.room(), 8,
+                    [&](std::size_t o) { return load(impl, o) == sample.storage; });
+    starts.narrow(sample.room(), 8,
+                  [&](std::size_t o) { return load<std::int64_t>(impl, o) == start; });
+    sizes.narrow(room_at(sample.storage), 8,
+                 [&](std::size_t o) { return load<std::int64_t>(storage, o) == size; });
+  }
+  if (storages.only() == 0 || sizes.only() == 0 || starts.only() == 0) return;
+  storage_offset_ = storages.only();
+  storage_size_offset_ = sizes.only();
+  start_offset_ = starts.only();
+}
+
+/// Finds what autograd knows of a tensor: null only where it requires no gradient. The reverse does
+/// not hold, since autograd knows a view's base.
+void TorchLayout::learn_autograd(PyObject* samples) {
+  Places places;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); ++i) {
+    Sample sample;
+    if (!Sample::read(PyList_GET_ITEM(samples, i), sample)) return;
+    places.narrow(sample.room(), 8, [&](std::size_t o) {
+      const bool is_known = load(sample.implementation(), o) != 0;
+      return is_known == sample.requires_grad || (is_known && sample.is_view);
+    });
+  }
+  autograd_offset_ = places.only();
 }
 
 bool TorchLayout::is_versioned(PyObject* object) const {
@@ -255,8 +326,18 @@ bool TorchLayout::read_shape(const char* impl, interop::torch::TensorHandle self
   return out.dtype.bits != 0;
 }
 
-bool TorchLayout::read(const TorchShim& shim, PyObject* object, bool grad,
-                       dlpack::Tensor& out) const {
+bool TorchLayout::read_room(const char* impl, interop::torch::TensorHandle self,
+                            ReadTensor& out) const {
+  const std::int64_t element = dlpack::element_bytes(out.dtype);
+  if (storage_offset_ == 0) return abi_->room(self, element, &out.room) == 0;
+  const auto* storage = reinterpret_cast<const char*>(load(impl, storage_offset_));
+  if (storage == nullptr) return false;
+  out.room = load<std::int64_t>(storage, storage_size_offset_) -
+             load<std::int64_t>(impl, start_offset_) * element;
+  return true;
+}
+
+bool TorchLayout::read(const TorchShim& shim, PyObject* object, bool grad, ReadTensor& out) const {
   const char* impl = implementation(object);
   const Kind* found = kind(impl);
   if (found == nullptr || (grad && requires_grad(shim, impl))) return false;
@@ -266,7 +347,7 @@ bool TorchLayout::read(const TorchShim& shim, PyObject* object, bool grad,
   return abi_->data(self, &out.data) == 0 &&
          (found->device == dlpack::DeviceType::Cpu || one_cuda_device_ ||
           abi_->device_index(self, &out.device.id) == 0) &&
-         read_shape(impl, self, out);
+         read_shape(impl, self, out) && read_room(impl, self, out);
 }
 
 bool TorchLayout::requires_grad(const TorchShim& shim, const char* impl) const {

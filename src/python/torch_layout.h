@@ -25,6 +25,11 @@ namespace pyptx::python {
 
 namespace dlpack = interop::dlpack;
 
+/// A tensor as a call reads it.
+struct ReadTensor : dlpack::Tensor {
+  std::int64_t room;  // bytes from its first element to the end of its storage
+};
+
 class TorchLayout {
  public:
   /// Learns from pyptx._torch_samples. Never leaves an error set; known() tells the outcome.
@@ -46,7 +51,7 @@ class TorchLayout {
   }
   /// Reads a tensor object that is plain. False for every other, and, with `grad`, for one that
   /// requires gradients.
-  bool read(const interop::TorchShim& shim, PyObject* object, bool grad, dlpack::Tensor& out) const;
+  bool read(const interop::TorchShim& shim, PyObject* object, bool grad, ReadTensor& out) const;
   /// Whether a tensor was made outside of inference mode, so that it counts its versions.
   bool is_versioned(PyObject* object) const;
 
@@ -67,6 +72,8 @@ class TorchLayout {
   bool learn_kinds(const interop::TorchShim& shim, const dlpack::ExchangeApi& api,
                    PyObject* samples);
   void learn_fields(const dlpack::ExchangeApi& api, PyObject* samples);
+  void learn_storage(PyObject* samples);
+  void learn_autograd(PyObject* samples);
   bool refuse(std::string why);
 
   const char* implementation(PyObject* object) const {
@@ -82,6 +89,7 @@ class TorchLayout {
   }
   bool requires_grad(const interop::TorchShim& shim, const char* impl) const;
   bool read_shape(const char* impl, interop::torch::TensorHandle self, dlpack::Tensor& out) const;
+  bool read_room(const char* impl, interop::torch::TensorHandle self, ReadTensor& out) const;
 
   static constexpr std::size_t kMaxKinds = 4;  // with and without autograd, CPU and CUDA
   static constexpr std::size_t kMaxDtypes = 64;
@@ -93,7 +101,10 @@ class TorchLayout {
   std::size_t sizes_offset_ = 0;   // 0: shape and type are asked for
   std::size_t strides_offset_ = 0;
   std::size_t dtype_offset_ = 0;
-  std::size_t autograd_offset_ = 0;  // 0: every tensor is asked
+  std::size_t storage_offset_ = 0;       // of the pointer to the storage; 0: its size is asked for
+  std::size_t storage_size_offset_ = 0;  // in the storage
+  std::size_t start_offset_ = 0;         // of the number of elements before the first
+  std::size_t autograd_offset_ = 0;      // 0: every tensor is asked
   std::array<Kind, kMaxKinds> kinds_;
   std::size_t kind_count_ = 0;
   bool knows_cuda_ = false;

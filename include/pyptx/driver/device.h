@@ -25,8 +25,6 @@ struct DeviceInfo {
   std::string target;  // "sm_90a": the most specific target that the device runs
   int multiprocessors = 0;
   std::uint32_t max_threads_per_block = 0;
-  std::uint32_t max_block[3] = {};
-  std::uint32_t max_grid[3] = {};
   std::uint32_t shared_default = 0;  // bytes per block without asking
   std::uint32_t shared_optin = 0;    // bytes per block when asked for, static and dynamic together
   bool clusters = false;

@@ -61,6 +61,7 @@ class Launcher {
   diag::Status check_pointers(const std::uint64_t* pointers, std::size_t count) const;
   diag::Status fill(int device, const std::uint64_t* pointers, unsigned char* block) const;
   diag::Status check_parameters(int device) const;
+  diag::Status check_elsewhere(void* stream, int device) const;
   diag::Status submit(void* stream, int device, const std::uint64_t* pointers, unsigned char* block,
                       void** params) const;
   [[gnu::noinline]] diag::Status submit_large(void* stream, int device,

@@ -40,18 +40,18 @@ class Kernel {
   void* handle() const { return handle_; }
   const std::string& entry() const { return entry_; }
 
-  /// Makes the kernel resident on a device, with room for `dynamic_shared` bytes and for
-  /// clusters of `cluster_size` blocks. Legal while a stream of this thread is being captured.
+  /// Makes the kernel resident in the device's primary context, or in another one of that device
+  /// that is current, with room for `dynamic_shared` bytes and for clusters of `cluster_size`
+  /// blocks. Legal while a stream of this thread is being captured.
   diag::Status prepare(int device, std::uint32_t dynamic_shared, std::uint32_t cluster_size);
   /// CUfunction in the device's primary context, which costs less to launch there than the
-  /// CUkernel; null before prepare(), and where that ran in another context.
+  /// CUkernel; null until prepare() ran in that context.
   void* primary_function(int device);
   diag::Result<Resources> resources(int device);
 
  private:
   struct DeviceState {
-    bool resident = false;
-    void* primary_function = nullptr;
+    void* primary_function = nullptr;  // null: not resident in the primary context
     std::uint32_t dynamic_shared = 0;
     bool large_cluster = false;
   };

@@ -22,8 +22,13 @@ struct alignas(64) EncodedMap {
 /// The map over the tensor at `address`. Refuses with the rule that is broken.
 diag::Result<EncodedMap> encode_map(const layout::TensorMap& map, std::uint64_t address);
 
-/// Address of the copy of `map` in the memory of `device`; the same bytes give the same address.
-/// Legal while a stream of this thread is being captured.
+/// Address of the copy of `map` in the memory of `device`, in its primary context whatever context
+/// is current; the same bytes give the same address. Legal while a stream of this thread is being
+/// captured.
 diag::Result<std::uint64_t> resident_map(int device, const EncodedMap& map);
+
+/// Refuses a launch of `device` on `stream` that cannot read those copies: it would run in another
+/// context.
+diag::Status check_resident_maps(int device, void* stream);
 
 }  // namespace pyptx::driver

@@ -104,8 +104,15 @@ const ElementType* find_element_type(DataType type);
 
 /// Whether `tensor` is dense and row-major. The strides of dimensions of one element are free.
 bool is_contiguous(const Tensor& tensor);
+inline std::int64_t element_bytes(DataType type) { return (type.bits * type.lanes + 7) / 8; }
 /// Bytes of a dense tensor of this shape.
 std::uint64_t byte_count(DataType type, std::span<const std::int64_t> shape);
+
+/// Whether two pieces of memory have a byte in common.
+inline bool overlap(std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b,
+                    std::uint64_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes && a_bytes != 0 && b_bytes != 0;
+}
 
 static_assert(sizeof(Tensor) == 48 && offsetof(Tensor, shape) == 24);
 static_assert(sizeof(ManagedTensor) == 80 && offsetof(ManagedTensor, tensor) == 32);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <shared_mutex>
 #include <span>
@@ -27,6 +28,7 @@ struct TensorView {
   std::span<const std::int64_t> shape;
   std::span<const std::int64_t> strides;  // in elements
   std::uint64_t address = 0;
+  std::int64_t room = std::numeric_limits<std::int64_t>::max();  // bytes of memory there
 };
 
 class GraphKernel {
@@ -44,7 +46,7 @@ class GraphKernel {
   /// The strides of a dense tensor of that shape, in elements.
   const std::vector<std::int64_t>& strides(std::size_t tensor) const { return strides_[tensor]; }
   /// TensorMismatch where `view` cannot be that tensor (an index over inputs, then outputs):
-  /// element type, shape, strides, and an address that a tensor map can be made over.
+  /// element type, shape, strides, an address that a tensor map can be made over, and its memory.
   diag::Status check(std::size_t tensor, const TensorView& view) const;
   /// TensorMismatch about something of this kernel.
   diag::Diagnostic mismatch(std::string what, std::string expected, std::string got) const;

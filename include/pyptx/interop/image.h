@@ -47,7 +47,8 @@ class KernelImage : public std::enable_shared_from_this<KernelImage> {
 
   /// The binary for the image's own target; assembled once.
   diag::Result<std::string_view> cubin();
-  /// Takes a binary for `target` that somebody assembled from this text, unless there is one.
+  /// Takes a binary for `target` that somebody says was assembled from this text, unless there is
+  /// one. For an image that the registry does not share.
   void adopt_cubin(const std::string& target, std::string_view cubin);
   /// Assembles for `target` with further options of ptxas and keeps nothing. What the compiler
   /// refuses is at the author's line.

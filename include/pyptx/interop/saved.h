@@ -52,9 +52,10 @@ struct SavedKernel {
   /// Assembles for `target` and keeps the binary.
   diag::Status add_binary(const std::string& target);
 
-  /// from_bytes(to_bytes()) is an equal kernel with the same image.
+  /// from_bytes(to_bytes()) is an equal kernel.
   diag::Result<std::string> to_bytes() const;
-  /// The image is the registry's: equal kernels share it, and what was loaded for it.
+  /// Without binaries the image is the registry's: equal kernels share it, and what was loaded for
+  /// it. With binaries it is the kernel's own.
   static diag::Result<SavedKernel> from_bytes(std::string_view bytes);
 
   /// A file has its name only once it is complete.

@@ -58,6 +58,8 @@ struct Abi {
   Error (*sizes)(TensorHandle tensor, std::int64_t** out);
   Error (*strides)(TensorHandle tensor, std::int64_t** out);
   Error (*dtype)(TensorHandle tensor, std::int32_t* out);
+  Error (*storage_size)(TensorHandle tensor, std::int64_t* out);    // in bytes
+  Error (*storage_offset)(TensorHandle tensor, std::int64_t* out);  // in elements
   Error (*device_type)(TensorHandle tensor, std::int32_t* out);
   Error (*device_index)(TensorHandle tensor, std::int32_t* out);
   Error (*empty_strided)(std::int64_t ndim, const std::int64_t* sizes, const std::int64_t* strides,
@@ -69,6 +71,10 @@ struct Abi {
   /// Says that a tensor was written: torch::autograd::impl::bump_version(const at::Tensor&), null
   /// where this torch has it no more. A TensorHandle is the address of an at::Tensor.
   void (*bump_version)(const TensorObject& tensor);
+
+  /// Bytes from a tensor's first element to the end of its storage, which somebody may have freed
+  /// or shrunk; negative where the element lies behind it.
+  Error room(TensorHandle tensor, std::int64_t element_bytes, std::int64_t* out) const;
 
   using CurrentStream = Error (*)(std::int32_t device_index, void** out);
   /// Of libtorch_cuda, which a program may load after the rest: null while there is none.

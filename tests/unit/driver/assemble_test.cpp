@@ -2,8 +2,11 @@
 #include "pyptx/driver/assemble.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -46,6 +49,11 @@ class AssembleTest : public FakeDriverTest {
     fs::remove_all(folder_);
     unsetenv("PYPTX_CACHE_DIR");
     FakeDriverTest::TearDown();
+  }
+  /// Ends a process that EXPECT_EXIT started.
+  [[noreturn]] void leave() const {
+    fs::remove_all(folder_);
+    std::exit(HasFailure() ? 1 : 0);
   }
   static AssembleOptions options(Compiler compiler) {
     AssembleOptions out;
@@ -111,13 +119,16 @@ TEST_P(RealCompilerTest, SaysThatTheVersionIsTooNew) {
 
 TEST_P(RealCompilerTest, SaysThatTargetOrOptionAreUnknown) {
   auto wrong = options(GetParam());
-  wrong.target = "sm_9000";
-  auto result = assemble(kernel_text("8.0", ""), wrong);
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().diagnostic.code(), "PTX0605") << result.error().diagnostic.message();
+  // Some of them would end the process inside nvJitLink.
+  for (const char* name : {"sm_9000", "sm_1", "sm_9", "sm_9a", "sm_", "sm_x", "", "compute_90"}) {
+    wrong.target = name;
+    const auto result = assemble(kernel_text("8.0", ""), wrong);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().diagnostic.code(), "PTX0605") << result.error().diagnostic.message();
+  }
   wrong = options(GetParam());
   wrong.flags = {"--nonsense"};
-  result = assemble(kernel_text("8.0", ""), wrong);
+  const auto result = assemble(kernel_text("8.0", ""), wrong);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().diagnostic.code(), "PTX0606") << result.error().diagnostic.message();
 }
@@ -189,6 +200,29 @@ TEST_F(AssembleTest, FindingACompilerDoesNotStartCuda) {
   }
 }
 
+TEST_F(AssembleTest, TheDriversJitWorksInTheCallersContext) {
+  auto jit = options(Compiler::DriverJit);
+  jit.use_cache = false;
+  library().set_context(1);
+  ASSERT_TRUE(assemble("good text", jit).ok());
+  EXPECT_EQ(cuda().link_device, 1);
+  library().set_own_context(1);
+  ASSERT_TRUE(assemble("good text", jit).ok());
+  EXPECT_EQ(cuda().link_device, 1);
+  EXPECT_EQ(count("cuDevicePrimaryCtxRetain"), 0);
+  EXPECT_EQ(library().context_depth(), 1);
+  // Without one, in a device's that the code is for.
+  library().set_context(-1);
+  ASSERT_TRUE(assemble("good text", jit).ok());
+  EXPECT_EQ(cuda().link_device, 0);
+  jit.target = "sm_80";
+  ASSERT_TRUE(assemble("good text", jit).ok());
+  EXPECT_EQ(cuda().link_device, 2);
+  jit.target = "sm_75";
+  ASSERT_TRUE(assemble("good text", jit).ok());
+  EXPECT_EQ(cuda().link_device, 0);
+}
+
 TEST_F(AssembleTest, DoesWithoutACache) {
   auto jit = options(Compiler::DriverJit);
   ASSERT_TRUE(assemble("good cached", jit).ok());
@@ -212,6 +246,52 @@ TEST_F(AssembleTest, RunsPrograms) {
   EXPECT_EQ(run->signal, 9);
   EXPECT_FALSE(run_process({"/no/such/program"}, why));
   EXPECT_THAT(why, HasSubstr("No such file"));
+}
+
+// A process that ignores SIGCHLD cannot learn how its children ended. It is another one, because a
+// compiler that was found stays.
+TEST_F(AssembleTest, PtxasServesWhereChildrenAreNotWaitedFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        std::signal(SIGCHLD, SIG_IGN);
+        std::string why;
+        const auto run = run_process({"sh", "-c", "echo out; exit 3"}, why);
+        EXPECT_TRUE(run && run->output == "out\n" && !run->exit_code);
+        if (find_compiler(Compiler::Ptxas)) {
+          auto ptxas = options(Compiler::Ptxas);
+          EXPECT_TRUE(assemble(kernel_text("8.0", ""), ptxas).ok());
+          const auto refused = assemble(kernel_text("8.0", "ld.foo.u64 %rd1,[a];"), ptxas);
+          EXPECT_TRUE(!refused && refused.error().ptx_line == 7);
+        } else {
+          EXPECT_EQ(access(PYPTX_SITE_PACKAGES "/nvidia/cu13/bin/ptxas", X_OK), -1);
+        }
+        leave();
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(AssembleTest, HalfACubinIsNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const std::string script = folder_ + "/ptxas";
+        std::ofstream(script) << "#!/bin/sh\n"
+                                 "[ $1 = --version ] && echo 'release 13.0, V13.0.1' && exit\n"
+                                 "while [ $1 != -o ]; do shift; done\n"
+                                 "printf '\\177ELF' > $2\n"
+                                 "kill -9 $$\n";
+        fs::permissions(script, fs::perms::owner_all);
+        setenv("PYPTX_PTXAS", script.c_str(), 1);
+        std::signal(SIGCHLD, SIG_IGN);
+        const auto result = assemble("text", options(Compiler::Ptxas));
+        EXPECT_FALSE(result.ok());
+        if (!result.ok()) {
+          EXPECT_THAT(result.error().diagnostic.message(), HasSubstr("wrote no whole cubin"));
+        }
+        leave();
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(AssembleTest, FoldersOfKilledProcessesGo) {

@@ -1,6 +1,7 @@
 # The fake CUDA driver of the driver tests, and where NVIDIA's packages may be found. A test whose
 # program needs the fake links pyptx_fake_cuda: it gets PYPTX_FAKE_CUDA, the library's file.
-add_library(pyptx_fake_cuda_library SHARED ${CMAKE_CURRENT_LIST_DIR}/fake_cuda.cpp)
+add_library(pyptx_fake_cuda_library SHARED ${CMAKE_CURRENT_LIST_DIR}/fake_cuda.cpp
+                                           ${CMAKE_CURRENT_LIST_DIR}/fake_compile.cpp)
 set_target_properties(pyptx_fake_cuda_library PROPERTIES CXX_VISIBILITY_PRESET default
                                                          OUTPUT_NAME fake_cuda)
 target_link_libraries(pyptx_fake_cuda_library PRIVATE pyptx_flags)

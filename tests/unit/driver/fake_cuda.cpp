@@ -3,19 +3,15 @@
 // A CUDA driver without a GPU: the entry points of cuda_abi.h over host memory. It keeps the rules
 // that callers must not break (a context where one is needed, no forbidden call in a capture) and
 // records what it is asked. It runs no kernel.
-#include "fake_cuda.h"
+#include "fake_entry.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <set>
 
-#include "cuda_abi.h"
-
 namespace pyptx::driver::cuda {
-struct ContextTag {
-  int device;
-};
 struct LibraryTag {
   std::string image;
 };
@@ -26,33 +22,54 @@ struct FunctionTag {
   Context context;
 };
 struct StreamTag {
-  int device;
+  Context context;
   unsigned flags;
 };
 struct EventTag {
   int device;
   float time;
 };
-struct LinkStateTag {
-  std::string ptx;
-  std::string cubin;
-  char* error_log = nullptr;
-  std::size_t error_size = 0;
-};
 }  // namespace pyptx::driver::cuda
 
-namespace {
+namespace pyptx::fake {
 
-using namespace pyptx::driver::cuda;
-using pyptx::fake::Cuda;
+using driver::cuda::Code;
+
+thread_local std::vector<driver::cuda::Context> context_stack;
+thread_local int capture_mode = 0;
 
 Cuda& state() {
   static auto* made = new Cuda;
   return *made;
 }
 
-thread_local std::vector<Context> context_stack;
-thread_local int capture_mode = 0;
+Code enter(const char* name) {
+  Cuda& fake = state();
+  if (!fake.recording) return driver::cuda::kSuccess;
+  const std::scoped_lock lock(fake.mutex);
+  fake.calls.emplace_back(name);
+  const auto found = fake.failures.find(name);
+  if (found != fake.failures.end() && found->second == kThrows) throw std::bad_alloc();
+  return found == fake.failures.end() ? driver::cuda::kSuccess : found->second;
+}
+
+Code enter_unsafe(const char* name) {
+  const Code code = enter(name);
+  if (code != driver::cuda::kSuccess) return code;
+  const bool forbidden = state().capturing && capture_mode != driver::cuda::kCaptureModeRelaxed;
+  return forbidden ? driver::cuda::kCaptureUnsupported : driver::cuda::kSuccess;
+}
+
+Code need_context() {
+  return context_stack.empty() ? driver::cuda::kInvalidContext : driver::cuda::kSuccess;
+}
+
+}  // namespace pyptx::fake
+
+namespace {
+
+using namespace pyptx::driver::cuda;
+using namespace pyptx::fake;
 
 Context primary(int device) {
   static ContextTag contexts[pyptx::fake::kDevices] = {{0}, {1}, {2}};
@@ -65,6 +82,30 @@ Context own(int device) {
   return &contexts[device];
 }
 
+/// What is made in an application's own context is gone with it.
+void note_own_object() {
+  for (int i = 0; i < pyptx::fake::kDevices; ++i) {
+    if (context_stack.back() == own(i)) ++state().own_objects;
+  }
+}
+
+/// Every stream given out and not destroyed.
+std::set<Stream>& streams() {
+  static auto* made = new std::set<Stream>;
+  return *made;
+}
+
+Stream make_stream(Context context, unsigned flags) {
+  const std::scoped_lock lock(state().mutex);
+  return *streams().insert(new StreamTag{context, flags}).first;
+}
+
+/// Names, and what tests make up, are streams of the current context.
+Context context_of(Stream stream) {
+  const std::scoped_lock lock(state().mutex);
+  return streams().contains(stream) ? stream->context : context_stack.back();
+}
+
 /// Every function given out.
 std::vector<std::unique_ptr<FunctionTag>>& functions() {
   static auto* made = new std::vector<std::unique_ptr<FunctionTag>>;
@@ -74,41 +115,13 @@ std::vector<std::unique_ptr<FunctionTag>>& functions() {
 /// Whether a function is launched on a stream of a context that it is not of. A kernel is of every
 /// context, and so is what tests make up.
 bool is_of_another_context(Function function, Stream stream) {
-  const Context current = context_stack.back();
-  const Context meant = stream == state().own_stream ? own(current->device) : current;
+  const Context meant = context_of(stream);
   const std::scoped_lock lock(state().mutex);
   for (const auto& known : functions()) {
     if (known.get() == function) return known->context != meant;
   }
   return false;
 }
-
-/// Records a call; the code it must fail with, or success.
-Code enter(const char* name) {
-  Cuda& fake = state();
-  if (!fake.recording) return kSuccess;
-  const std::scoped_lock lock(fake.mutex);
-  fake.calls.emplace_back(name);
-  const auto found = fake.failures.find(name);
-  return found == fake.failures.end() ? kSuccess : found->second;
-}
-
-/// The same for calls that a capture in this thread's mode forbids.
-Code enter_unsafe(const char* name) {
-  const Code code = enter(name);
-  if (code != kSuccess) return code;
-  if (state().capturing && capture_mode != kCaptureModeRelaxed) return kCaptureUnsupported;
-  return kSuccess;
-}
-
-Code need_context() { return context_stack.empty() ? kInvalidContext : kSuccess; }
-
-#define ENTER(name) \
-  if (const Code entered = enter(name); entered != kSuccess) return entered
-#define ENTER_UNSAFE(name) \
-  if (const Code entered = enter_unsafe(name); entered != kSuccess) return entered
-#define NEED_CONTEXT() \
-  if (const Code missing = need_context(); missing != kSuccess) return missing
 
 }  // namespace
 
@@ -169,16 +182,6 @@ Code cuDeviceGetAttribute(int* value, int attribute, Device device) {
     case kMultiprocessorCount:
       *value = 132;
       return kSuccess;
-    case kMaxGridDimX:
-      *value = 0x7fffffff;
-      return kSuccess;
-    case kMaxGridDimY:
-    case kMaxGridDimZ:
-      *value = 65535;
-      return kSuccess;
-    case kMaxBlockDimZ:
-      *value = 64;
-      return kSuccess;
     default:
       *value = 1024;
       return kSuccess;
@@ -222,11 +225,6 @@ Code cuLibraryLoadData(Library* library, const void* image, int*, void**, unsign
                        unsigned) {
   ENTER_UNSAFE("cuLibraryLoadData");
   *library = new LibraryTag{static_cast<const char*>(image)};
-  return kSuccess;
-}
-Code cuLibraryUnload(Library library) {
-  ENTER("cuLibraryUnload");
-  delete library;
   return kSuccess;
 }
 Code cuLibraryGetKernel(KernelHandle* kernel, Library, const char* name) {
@@ -316,35 +314,10 @@ Code cuLaunchKernelEx(const LaunchConfig* config, Function function, void** para
   fake.launches.push_back(std::move(launch));
   return kSuccess;
 }
-Code cuTensorMapEncodeTiled(void* out, int type, std::uint32_t rank, void* address,
-                            const std::uint64_t* dims, const std::uint64_t* strides,
-                            const std::uint32_t* box, const std::uint32_t* steps, int interleave,
-                            int swizzle, int promotion, int fill) {
-  ENTER("cuTensorMapEncodeTiled");
-  if (reinterpret_cast<std::uintptr_t>(out) % 64 != 0) ++state().violations;
-  std::uint64_t words[16] = {};
-  words[0] = reinterpret_cast<std::uintptr_t>(address);
-  words[1] = static_cast<std::uint64_t>(type) | std::uint64_t{rank} << 8 |
-             static_cast<std::uint64_t>(interleave) << 16 |
-             static_cast<std::uint64_t>(swizzle) << 24 |
-             static_cast<std::uint64_t>(promotion) << 32 | static_cast<std::uint64_t>(fill) << 40;
-  for (std::uint32_t i = 0; i < rank; ++i) {
-    words[2 + i] = dims[i];
-    words[11 + i] = std::uint64_t{box[i]} | std::uint64_t{steps[i]} << 32;
-    if (i + 1 < rank) words[7 + i] = strides[i];
-  }
-  std::memcpy(out, words, sizeof words);
-  return kSuccess;
-}
-Code cuTensorMapReplaceAddress(void* map, void* address) {
-  ENTER("cuTensorMapReplaceAddress");
-  if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) ++state().violations;
-  std::memcpy(map, &address, sizeof address);
-  return kSuccess;
-}
 Code cuMemAlloc_v2(Address* address, std::size_t size) {
   ENTER_UNSAFE("cuMemAlloc");
   NEED_CONTEXT();
+  note_own_object();
   const std::size_t pages = (size + 4095) / 4096 * 4096;  // aligned_alloc takes no other sizes
   *address = reinterpret_cast<Address>(std::aligned_alloc(4096, pages));
   return kSuccess;
@@ -356,7 +329,7 @@ Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t size, Stream
     // The default stream would make a capturing stream wait.
     return state().capturing ? kCaptureImplicit : kSuccess;
   }
-  if (stream->device != context_stack.back()->device) return kInvalidHandle;
+  if (stream->context != context_stack.back()) return kInvalidHandle;
   std::memcpy(reinterpret_cast<void*>(to), from, size);
   return kSuccess;
 }
@@ -369,14 +342,15 @@ Code cuMemFree_v2(Address address) {
 Code cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t size, Stream stream) {
   ENTER("cuMemcpyDtoHAsync");
   NEED_CONTEXT();
-  if (is_named(stream) || stream->device != context_stack.back()->device) return kInvalidHandle;
+  if (is_named(stream) || stream->context != context_stack.back()) return kInvalidHandle;
   std::memcpy(to, reinterpret_cast<void*>(from), size);
   return kSuccess;
 }
 Code cuStreamCreate(Stream* stream, unsigned flags) {
   ENTER_UNSAFE("cuStreamCreate");
   NEED_CONTEXT();
-  *stream = new StreamTag{context_stack.back()->device, flags};
+  note_own_object();
+  *stream = make_stream(context_stack.back(), flags);
   return kSuccess;
 }
 Code cuStreamSynchronize(Stream) {
@@ -385,7 +359,15 @@ Code cuStreamSynchronize(Stream) {
 }
 Code cuStreamDestroy_v2(Stream stream) {
   ENTER("cuStreamDestroy");
+  const std::scoped_lock lock(state().mutex);
+  streams().erase(stream);
   delete stream;
+  return kSuccess;
+}
+Code cuStreamGetCtx(Stream stream, Context* context) {
+  ENTER("cuStreamGetCtx");
+  NEED_CONTEXT();
+  *context = context_of(stream);
   return kSuccess;
 }
 Code cuStreamWaitEvent(Stream, Event, unsigned) {
@@ -425,44 +407,6 @@ Code cuThreadExchangeStreamCaptureMode(int* mode) {
   std::swap(*mode, capture_mode);
   return kSuccess;
 }
-Code cuLinkCreate_v2(unsigned count, int* names, void** values, LinkState* link) {
-  ENTER_UNSAFE("cuLinkCreate");
-  NEED_CONTEXT();
-  *link = new LinkStateTag;
-  for (unsigned i = 0; i < count; ++i) {
-    if (names[i] == kJitErrorLogBuffer) (*link)->error_log = static_cast<char*>(values[i]);
-    if (names[i] == kJitErrorLogBufferSize) {
-      (*link)->error_size = reinterpret_cast<std::size_t>(values[i]);
-    }
-    if (names[i] == kJitTarget) {
-      (*link)->cubin = "cubin for " + std::to_string(reinterpret_cast<std::uintptr_t>(values[i]));
-    }
-  }
-  return kSuccess;
-}
-Code cuLinkAddData_v2(LinkState link, int type, void* data, std::size_t size, const char*, unsigned,
-                      int*, void**) {
-  ENTER("cuLinkAddData");
-  if (type != kJitInputPtx || static_cast<const char*>(data)[size - 1] != '\0') {
-    ++state().violations;
-  }
-  link->ptx = static_cast<const char*>(data);
-  if (link->ptx.find("bad") == std::string::npos) return kSuccess;
-  static constexpr char kLog[] = "ptxas application ptx input, line 3; error   : it is bad\n";
-  std::strncpy(link->error_log, kLog, link->error_size);
-  return kInvalidPtx;
-}
-Code cuLinkComplete(LinkState link, void** cubin, std::size_t* size) {
-  ENTER("cuLinkComplete");
-  *cubin = link->cubin.data();
-  *size = link->cubin.size();
-  return kSuccess;
-}
-Code cuLinkDestroy(LinkState link) {
-  ENTER("cuLinkDestroy");
-  delete link;
-  return kSuccess;
-}
 /// For tests: makes a context of `device` current on this thread, or none.
 void fake_cuda_set_context(int device) {
   context_stack.clear();
@@ -470,6 +414,10 @@ void fake_cuda_set_context(int device) {
 }
 /// The same with a context that is not the device's primary one.
 void fake_cuda_set_own_context(int device) { context_stack.assign(1, own(device)); }
+/// A stream of one of these contexts, made by somebody else.
+void* fake_cuda_stream(int device, bool in_own) {
+  return make_stream(in_own ? own(device) : primary(device), kStreamNonBlocking);
+}
 int fake_cuda_context_depth() { return static_cast<int>(context_stack.size()); }
 int fake_cuda_capture_mode() { return capture_mode; }
 

@@ -17,6 +17,8 @@
 namespace pyptx::fake {
 
 inline constexpr int kDevices = 3;
+/// In Cuda::failures: the entry point throws std::bad_alloc.
+inline constexpr int kThrows = -1;
 
 struct Launch {
   unsigned grid[3] = {};
@@ -48,14 +50,14 @@ struct Cuda {
   int device_count = kDevices;
   int version = 13000;
   bool primary_active = true;
-  /// A stream of an application's own context, of the current context's device.
-  void* const own_stream = &version;
   /// A capture in global mode is under way: calls that it forbids fail unless relaxed.
   std::atomic<bool> capturing = false;
   /// Off: launches are counted and nothing else, so that no memory is allocated.
   std::atomic<bool> recording = true;
   std::atomic<int> launch_count = 0;
-  std::atomic<int> violations = 0;  // uses that the real driver would crash on or forbid
+  std::atomic<int> link_device = -1;  // of the context of the last cuLinkCreate
+  std::atomic<int> own_objects = 0;   // memory and streams made in applications' own contexts
+  std::atomic<int> violations = 0;    // uses that the real driver would crash on or forbid
 
   int count(const std::string& call) {
     const std::scoped_lock lock(mutex);
@@ -82,6 +84,8 @@ struct Cuda {
     capturing = false;
     recording = true;
     launch_count = 0;
+    link_device = -1;
+    own_objects = 0;
     violations = 0;
   }
 };

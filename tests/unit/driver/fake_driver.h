@@ -17,6 +17,7 @@ struct FakeLibrary {
   fake::Cuda* state = nullptr;
   void (*set_context)(int) = nullptr;
   void (*set_own_context)(int) = nullptr;
+  void* (*stream)(int device, bool in_own) = nullptr;
   int (*context_depth)() = nullptr;
   int (*capture_mode)() = nullptr;
 
@@ -38,6 +39,7 @@ struct FakeLibrary {
         reinterpret_cast<decltype(out.set_context)>(dlsym(library, "fake_cuda_set_context"));
     out.set_own_context = reinterpret_cast<decltype(out.set_own_context)>(
         dlsym(library, "fake_cuda_set_own_context"));
+    out.stream = reinterpret_cast<decltype(out.stream)>(dlsym(library, "fake_cuda_stream"));
     out.context_depth =
         reinterpret_cast<decltype(out.context_depth)>(dlsym(library, "fake_cuda_context_depth"));
     out.capture_mode =

@@ -161,8 +161,33 @@ TEST_F(LaunchTest, ARealStreamNeedsAnyContext) {
   EXPECT_EQ(cuda().launches.back().context_device, 1);
   EXPECT_EQ(library().context_depth(), 0);
   library().set_context(0);
-  ASSERT_TRUE(launch(*launcher, {}, 1).ok());
+  ASSERT_TRUE(launch(*launcher, {}, 1, library().stream(1, false)).ok());
   EXPECT_EQ(cuda().launches.back().context_device, 0) << "left as it was";
+}
+
+TEST_F(LaunchTest, RefusesAStreamOfAnotherDevice) {
+  const std::string words =
+      "the stream must be of device 0, where the tensors are, got one of device 1";
+  const auto launcher = make(plan_of({}, 0), "streams of another device");
+  for (const bool in_own : {false, true}) {
+    void* const stream = library().stream(1, in_own);
+    for (const int current : {-1, 0, 1}) {
+      library().set_context(current);
+      EXPECT_EQ(refusal(launch(*launcher, {}, 0, stream)), words) << current;
+    }
+    library().set_own_context(0);
+    EXPECT_EQ(refusal(launch(*launcher, {}, 0, stream)), words);
+    EXPECT_EQ(library().context_depth(), 1);
+  }
+}
+
+TEST_F(LaunchTest, TheOrdinaryLaunchAsksForTheCurrentContextAlone) {
+  const auto launcher = make(plan_of({}, 0));
+  library().set_context(0);
+  ASSERT_TRUE(launch(*launcher, {}, 0, library().stream(0, false)).ok());
+  cuda().calls.clear();
+  ASSERT_TRUE(launch(*launcher, {}, 0, library().stream(0, false)).ok());
+  EXPECT_THAT(cuda().calls, ElementsAre("cuCtxGetCurrent", "cuLaunchKernelEx"));
 }
 
 TEST_F(LaunchTest, AnApplicationsOwnContextGetsTheKernelOfEveryContext) {
@@ -179,7 +204,7 @@ TEST_F(LaunchTest, AnApplicationsOwnContextGetsTheKernelOfEveryContext) {
   EXPECT_EQ(count("cuLaunchKernelEx"), 2) << "nothing was tried and refused";
 
   library().set_context(0);
-  ASSERT_TRUE(launch(*launcher, {}, 0, cuda().own_stream).ok());
+  ASSERT_TRUE(launch(*launcher, {}, 0, library().stream(0, true)).ok());
   EXPECT_EQ(cuda().launches.back().function, launcher->kernel().handle());
   EXPECT_EQ(cuda().launches.size(), 3U);
 }
@@ -191,6 +216,57 @@ TEST_F(LaunchTest, AKernelPreparedInAnApplicationsOwnContextHasNoPrimaryFunction
   ASSERT_TRUE(launch(*launcher, {}, 1, nullptr).ok());
   EXPECT_EQ(launcher->kernel().primary_function(1), nullptr) << "it would dangle with the context";
   EXPECT_EQ(cuda().launches.back().function, launcher->kernel().handle());
+}
+
+TEST_F(LaunchTest, IsPreparedOnceMoreWhereThePrimaryContextComesLater) {
+  cuda().primary_active = false;
+  library().set_own_context(2);
+  const auto launcher = make(plan_of({}, 0), "prepared in an own context first");
+  ASSERT_TRUE(launch(*launcher, {}, 2, nullptr).ok());
+  ASSERT_EQ(count("cuDevicePrimaryCtxRetain"), 0);
+
+  cuda().primary_active = true;
+  cuda().capturing = true;
+  library().set_context(2);
+  ASSERT_TRUE(launch(*launcher, {}, 2, nullptr).ok());
+  EXPECT_EQ(count("cuKernelGetFunction"), 2) << "a capture would refuse to load it at the launch";
+  ASSERT_TRUE(launch(*launcher, {}, 2, nullptr).ok());
+  EXPECT_EQ(cuda().launches.back().function, launcher->kernel().primary_function(2));
+  EXPECT_EQ(count("cuKernelGetFunction"), 2);
+}
+
+TEST_F(LaunchTest, IsPreparedForThePrimaryContextOfAStream) {
+  library().set_own_context(1);
+  const auto launcher = make(plan_of({}, 0), "launched from an own context");
+  ASSERT_TRUE(launch(*launcher, {}, 1, library().stream(1, false)).ok());
+  EXPECT_NE(launcher->kernel().primary_function(1), nullptr);
+  EXPECT_EQ(library().context_depth(), 1);
+}
+
+TEST_F(LaunchTest, MapsByPointerAreThePrimaryContextsAlone) {
+  const auto by_pointer = make(plan_of({map(ParamSlot::Kind::MapPointer, 0)}, 1));
+  const auto refused = [&](void* stream) {
+    const auto status = launch(*by_pointer, {0x880000}, 0, stream);
+    EXPECT_EQ(refusal(status),
+              "the context must be device 0's primary one, which has the tensor maps, got another "
+              "one");
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().notes, ElementsAre(HasSubstr("tma=\"value\"")));
+  };
+  library().set_own_context(0);
+  refused(nullptr);
+  refused(library().stream(0, true));
+  EXPECT_EQ(cuda().own_objects, 0);
+  library().set_context(0);
+  refused(library().stream(0, true));
+  // What counts is the stream's context, not the current one.
+  library().set_own_context(0);
+  EXPECT_TRUE(launch(*by_pointer, {0x880000}, 0, library().stream(0, false)).ok());
+  library().set_context(1);
+  EXPECT_TRUE(launch(*by_pointer, {0x880000}, 0, library().stream(0, false)).ok());
+  const auto by_value = make(plan_of({map(ParamSlot::Kind::MapValue, 0)}, 1));
+  library().set_own_context(0);
+  EXPECT_TRUE(launch(*by_value, {0x880000}, 0, nullptr).ok());
 }
 
 TEST_F(LaunchTest, MapsByValueLieInTheBlock) {

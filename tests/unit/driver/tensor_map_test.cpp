@@ -96,6 +96,27 @@ TEST_F(TensorMapTest, IsMadeDuringACapture) {
   EXPECT_EQ(std::memcmp(reinterpret_cast<void*>(*address), numbered(5000).bytes.data(), 128), 0);
 }
 
+TEST_F(TensorMapTest, LiesInThePrimaryContextWhateverIsCurrent) {
+  library().set_own_context(0);
+  for (unsigned i = 8000; i < 8040; ++i) {  // more than a page
+    const auto address = resident_map(0, numbered(i));
+    ASSERT_TRUE(address.ok()) << address.error().message();
+  }
+  EXPECT_EQ(cuda().own_objects, 0);
+  EXPECT_EQ(library().context_depth(), 1);
+}
+
+TEST_F(TensorMapTest, IsReadInThePrimaryContextAlone) {
+  EXPECT_TRUE(check_resident_maps(1, nullptr).ok()) << "a thread without a context";
+  library().set_context(0);
+  EXPECT_TRUE(check_resident_maps(1, nullptr).ok()) << "that of the device will be pushed";
+  EXPECT_TRUE(check_resident_maps(1, library().stream(1, false)).ok());
+  EXPECT_FALSE(check_resident_maps(1, library().stream(1, true)).ok());
+  library().set_own_context(1);
+  EXPECT_EQ(check_resident_maps(1, nullptr).error().code(), "PTX0705");
+  EXPECT_TRUE(check_resident_maps(1, library().stream(1, false)).ok());
+}
+
 TEST_F(TensorMapTest, AFailedCopyIsNotHandedOut) {
   cuda().failures["cuStreamSynchronize"] = cuda::kIllegalAddress;
   ASSERT_FALSE(resident_map(0, numbered(6000)).ok());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the emulator refuses, at decode and while it runs, and what it says.
+#include <stdexcept>
+
 #include "bench.h"
 
 namespace pyptx::emu {
@@ -163,6 +165,18 @@ TEST(Check, InterruptEndsAGridOfShortBlocks) {
   for (const unsigned threads : {1U, 2U}) {
     bench.launch.options.threads = threads;
     EXPECT_THAT(bench.failure(), HasSubstr("PTX0915"));
+  }
+}
+
+TEST(Check, WhatTheCallersFunctionThrowsReachesTheCaller) {
+  // Not before the other threads have ended.
+  Bench bench(entry("LOOP:\nbra LOOP;\nret;"));
+  bench.launch.grid = {8, 1, 1};
+  bench.launch.block = {32, 1, 1};
+  bench.launch.options.progress = [](const Progress&) { throw std::runtime_error("mine"); };
+  for (const unsigned threads : {1U, 3U}) {
+    bench.launch.options.threads = threads;
+    EXPECT_THROW(bench.failure(), std::runtime_error);
   }
 }
 

@@ -116,6 +116,9 @@ TEST(GraphKernelTest, ChecksTensors) {
   EXPECT_FALSE(kernel->check(0, {nullptr, shape, rows, 4}).ok());
   EXPECT_FALSE(kernel->check(0, {f32, columns, rows, 4}).ok());
   EXPECT_TRUE(kernel->check(2, {f32, empty, columns, 0}).ok());  // strides of nothing
+  EXPECT_TRUE(kernel->check(0, {f32, shape, rows, 4, 128}).ok());
+  EXPECT_FALSE(kernel->check(0, {f32, shape, rows, 4, 127}).ok());
+  EXPECT_FALSE(kernel->check(0, {f32, shape, rows, 4, -1}).ok());
 }
 
 TEST(GraphKernelTest, ATensorUnderAMapIsAligned) {

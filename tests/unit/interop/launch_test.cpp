@@ -86,6 +86,16 @@ TEST_F(LaunchTest, TheCEntryLaunchesAnImageOnTheCurrentDevice) {
   EXPECT_EQ(at<std::uint64_t>(cuda().launches[0].parameters, 8), 0x20U);
 }
 
+TEST_F(LaunchTest, TheCEntryLetsNoExceptionPass) {
+  const std::int64_t handle = Registry::instance().new_handle();
+  ASSERT_TRUE(Registry::instance().set_raw(handle, raw_launch()));
+  library().set_context(0);
+  cuda().failures["cuLaunchKernelEx"] = fake::kThrows;
+  void* pointers[] = {reinterpret_cast<void*>(0x10)};
+  EXPECT_EQ(pyptx_shim_launch_raw(handle, nullptr, pointers, 1), 1);
+  EXPECT_STREQ(pyptx_shim_last_error(), "std::bad_alloc");
+}
+
 TEST_F(LaunchTest, ARawLaunchPacksPointersScalarsThenMaps) {
   const std::int64_t handle = Registry::instance().new_handle();
   ASSERT_TRUE(Registry::instance().set_raw(handle, raw_launch()));
@@ -137,6 +147,8 @@ TEST_F(LaunchTest, ARawMapIsCopiedNotPatched) {
 
   const std::uint64_t missing[] = {0x1000};
   EXPECT_FALSE(Registry::instance().launch(handle, 0, nullptr, missing));
+  library().set_own_context(0);  // it has no memory of the primary context's
+  EXPECT_FALSE(Registry::instance().launch(handle, 0, nullptr, first));
   EXPECT_EQ(cuda().launches.size(), 2U);
 }
 

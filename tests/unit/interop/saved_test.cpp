@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstring>
@@ -70,11 +71,24 @@ TEST(SavedTest, BytesComeBackAsTheyWere) {
   const std::string bytes = bytes_of(kernel);
   const auto read = SavedKernel::from_bytes(bytes);
   ASSERT_TRUE(read) << read.error().message();
-  EXPECT_EQ(read->image, kernel.image) << "the registry's";
+  EXPECT_EQ(read->image->hash(), kernel.image->hash());
   EXPECT_EQ(read->inputs, kernel.inputs);
   EXPECT_EQ(read->outputs, kernel.outputs);
   EXPECT_EQ(read->binaries, kernel.binaries);
   EXPECT_EQ(bytes_of(*read), bytes);
+}
+
+TEST(SavedTest, AFilesBinariesAreOfItsOwnImageAlone) {
+  SavedKernel kernel = add_kernel(31);
+  const auto text = SavedKernel::from_bytes(bytes_of(kernel));
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->image, kernel.image) << "the registry's";
+  kernel.binaries = {{"sm_90a", "another kernel's code"}};
+  const auto read = SavedKernel::from_bytes(bytes_of(kernel));
+  ASSERT_TRUE(read);
+  EXPECT_NE(read->image, kernel.image);
+  EXPECT_EQ(*read->image->cubin(), "another kernel's code");
+  EXPECT_EQ(Registry::instance().find(kernel.image->hash()), kernel.image);
 }
 
 TEST(SavedTest, WithoutBinariesTheBytesAreText) {
@@ -176,6 +190,24 @@ TEST_F(SavedFileTest, AFileComesBackAndIsReplacedWhole) {
   EXPECT_EQ(read->inputs, add_kernel(20).inputs);
   const auto files = std::distance(std::filesystem::directory_iterator(folder_), {});
   EXPECT_EQ(files, 1) << "no temporary is left";
+}
+
+TEST_F(SavedFileTest, ALinkAndAPipeStayWhatTheyAre) {
+  const std::string link = path("link");
+  std::filesystem::create_symlink("real", link);
+  ASSERT_TRUE(add_kernel(10).save(path("real")));
+  ASSERT_TRUE(add_kernel(20).save(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(SavedKernel::load(path("real"))->inputs, add_kernel(20).inputs);
+
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { EXPECT_TRUE(add_kernel(30).save(pipe)); });
+  const auto read = SavedKernel::load(pipe);
+  writer.join();
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->inputs, add_kernel(30).inputs);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(SavedFileTest, ThreadsThatSaveToOnePathAllSucceed) {
