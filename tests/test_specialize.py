@@ -15,20 +15,9 @@ from pyptx import Tile, kernel, ptx, reg
 from pyptx._dtypes import nbytes
 from pyptx._specialize import MOST_KEPT
 from pyptx.types import f32, u32
+from test_captures import make
 
 SCALE: Any = 1.0
-
-
-def make(read: Any) -> Any:
-    """Return a kernel that writes read() to its output."""
-
-    @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), grid=(1, 1, 1), block=(1, 1, 1))
-    def write(X, Y):
-        (py,) = ptx.global_ptrs(Y)
-        ptx.inst.st.global_.f32(ptx.addr(py), reg.scalar(f32, init=float(read())))
-        ptx.ret()
-
-    return write
 
 
 @pytest.fixture(autouse=True)

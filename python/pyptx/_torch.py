@@ -62,12 +62,7 @@ def call(
     written = outs is not None or not kernel.out_specs
     # What is asked of the tensors below is none of a mode's business: it sees the operator alone.
     with torch._C.DisableTorchFunction():
-        _refuse_tangents(kernel, tensors)
-        _refuse(kernel, args, outs, kind_problem)
-        if written:
-            refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
-            if refusal is not None:
-                raise LaunchError(refusal)
+        _refuse_tensors(kernel, args, outs)
         is_transformed = not written and _is_differentiated_by_function(tensors)
         if not is_transformed and not _needs_operator(tensors):
             return run_plain(kernel, captures, args, outs, keywords)
@@ -78,6 +73,19 @@ def call(
 
     # Written out in a graph, where NumPy's integers would not be read back.
     return _torch_op.call(kernel, args, outs, kernel.signature.with_plain_sizes(keywords))
+
+
+def _refuse_tensors(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
+) -> None:
+    """Refuse tensors that no way of running takes."""
+    tensors = (*args, *(outs or ()))
+    _refuse_tangents(kernel, tensors)
+    _refuse(kernel, args, outs, kind_problem)
+    if outs is not None or not kernel.out_specs:
+        refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
+        if refusal is not None:
+            raise LaunchError(refusal)
 
 
 def _refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
@@ -257,7 +265,6 @@ def emulate(
     see the operator is refused.
     """
     name = kernel.signature.name
-    tensors = (*args, *(outs or ()))
     report: dict[str, Any] = {}
 
     def run(*inputs: torch.Tensor) -> Any:
@@ -266,18 +273,13 @@ def emulate(
         return results
 
     with torch._C.DisableTorchFunction():
-        _refuse_tangents(kernel, tensors)
-        _refuse(kernel, args, outs, kind_problem)
-        for tensor in tensors:
+        _refuse_tensors(kernel, args, outs)
+        for tensor in (*args, *(outs or ())):
             if tensor.device.type != "cpu":
                 raise LaunchError(
                     f"kernel {name!r}: the emulator runs CPU tensors, "
                     f"got one on {tensor.device}; call .cpu() on it"
                 )
-        if outs is not None or not kernel.out_specs:
-            refusal = lost_gradients(torch, name, tensors, outs is not None)
-            if refusal is not None:
-                raise LaunchError(refusal)
         if _is_watched():
             raise LaunchError(f"kernel {name!r}: {_WATCHED}")
         if not _is_recorded(args):

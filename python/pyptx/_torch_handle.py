@@ -122,28 +122,13 @@ def _results(
     ]
 
 
-def _real(
-    inputs: Sequence[torch.Tensor],
-    handle: int,
-    dtypes: Any,
-    ranks: Any,
-    sizes: Any,
-    columns: Any,
-    config: Sequence[int],
-) -> list[torch.Tensor]:
-    return launch(inputs, handle, _results(dtypes, ranks, sizes, columns), _config(config))
+def _real(inputs: Sequence[torch.Tensor], handle: int, *described: Any) -> list[torch.Tensor]:
+    *results, config = described
+    return launch(inputs, handle, _results(*results), _config(config))
 
 
-def _fake(
-    inputs: Sequence[torch.Tensor],
-    handle: int,
-    dtypes: Any,
-    ranks: Any,
-    sizes: Any,
-    columns: Any,
-    config: Sequence[int],
-) -> list[torch.Tensor]:
-    return _make(inputs, _results(dtypes, ranks, sizes, columns))
+def _fake(inputs: Sequence[torch.Tensor], handle: int, *described: Any) -> list[torch.Tensor]:
+    return _make(inputs, _results(*described[:-1]))
 
 
 def _real_in_place(inputs: Sequence[torch.Tensor], handle: int, config: Sequence[int]) -> None:

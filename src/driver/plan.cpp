@@ -281,6 +281,15 @@ diag::Result<LaunchPlan> Reader::plan() {
 
 }  // namespace
 
+std::vector<std::uint32_t> LaunchPlan::map_tensors() const {
+  using Kind = ParamSlot::Kind;
+  std::vector<std::uint32_t> out;
+  for (const ParamSlot& slot : params) {
+    if (slot.kind == Kind::MapPointer || slot.kind == Kind::MapValue) out.push_back(slot.tensor);
+  }
+  return out;
+}
+
 std::string LaunchPlan::to_text() const {
   std::string out = concat(kMagic, " ", kVersion, " ", escape(entry));
   out += dims("g", grid) + dims("b", block) + dims("c", cluster);

@@ -15,8 +15,6 @@ namespace {
 using support::concat;
 using KernelResult = diag::Result<std::shared_ptr<const GraphKernel>>;
 
-constexpr std::uint32_t kMapAlignment = 16;
-
 std::string list_text(std::span<const std::int64_t> numbers) {
   std::string out = "[";
   for (std::size_t i = 0; i < numbers.size(); ++i) out += concat(i == 0 ? "" : ",", numbers[i]);
@@ -65,10 +63,8 @@ KernelResult GraphKernel::make(SavedKernel kernel) {
     made->strides_.push_back(dense_strides(tensor));
   }
   made->alignments_.assign(kernel.tensor_count(), 1);
-  for (const driver::ParamSlot& slot : kernel.image->plan().params) {
-    using Kind = driver::ParamSlot::Kind;
-    const bool has_map = slot.kind == Kind::MapPointer || slot.kind == Kind::MapValue;
-    if (has_map) made->alignments_[slot.tensor] = kMapAlignment;
+  for (const std::uint32_t tensor : kernel.image->plan().map_tensors()) {
+    made->alignments_[tensor] = driver::kMappedAlignment;
   }
   made->saved_ = std::move(kernel);
   return std::shared_ptr<const GraphKernel>(std::move(made));

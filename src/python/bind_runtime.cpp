@@ -102,16 +102,6 @@ void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint3
   plan.params.push_back({kind, tensor, size, bits, map});
 }
 
-/// Tensors over which a map is made, by index.
-std::vector<std::uint32_t> map_tensors(const driver::LaunchPlan& plan) {
-  using Kind = driver::ParamSlot::Kind;
-  std::vector<std::uint32_t> out;
-  for (const driver::ParamSlot& slot : plan.params) {
-    if (slot.kind == Kind::MapPointer || slot.kind == Kind::MapValue) out.push_back(slot.tensor);
-  }
-  return out;
-}
-
 void launch(KernelImage& image, int device, std::uint64_t stream,
             const std::vector<std::uint64_t>& pointers) {
   auto launched = [&] {
@@ -228,7 +218,7 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("cluster", [](const LaunchPlan& p) { return triple(p.cluster); })
       .def_ro("dynamic_shared", &LaunchPlan::dynamic_shared)
       .def_ro("tensor_count", &LaunchPlan::tensor_count)
-      .def_prop_ro("map_tensors", &map_tensors)
+      .def_prop_ro("map_tensors", &driver::LaunchPlan::map_tensors)
       .def("__eq__", [](const LaunchPlan& a, const LaunchPlan& b) { return a == b; });
 }
 

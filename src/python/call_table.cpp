@@ -24,12 +24,13 @@ bool Specialisation::complete() {
     return false;
   }
   for (const driver::ParamSlot& slot : plan.params) {
-    if (slot.kind == driver::ParamSlot::Kind::Scalar) continue;
-    if (slot.tensor >= plan.tensor_count) return false;
-    if (slot.kind == driver::ParamSlot::Kind::Pointer) continue;
-    const std::size_t index = slot.tensor;
+    if (slot.kind != driver::ParamSlot::Kind::Scalar && slot.tensor >= plan.tensor_count) {
+      return false;
+    }
+  }
+  for (const std::uint32_t index : plan.map_tensors()) {
     auto& tensor = index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
-    tensor.alignment = 16;
+    tensor.alignment = driver::kMappedAlignment;
   }
   for (const TensorShape& output : outputs) makers.emplace_back(output.type, output.shape);
   return true;

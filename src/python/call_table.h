@@ -25,7 +25,7 @@ struct TensorShape {
   dlpack::DataType type;
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = 0;
-  std::uint64_t alignment = 1;  // 16 where a tensor map is made over it
+  std::uint64_t alignment = 1;  // more where a tensor map is made over it
 
   TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents);
   /// Whether `view` is such a tensor: type, shape, dense, aligned, with memory for it.

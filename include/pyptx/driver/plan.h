@@ -40,6 +40,8 @@ struct ParamSlot {
   bool operator==(const ParamSlot&) const = default;
 };
 
+inline constexpr std::uint32_t kMappedAlignment = 16;
+
 struct LaunchPlan {
   std::string entry;
   Dim3 grid;
@@ -55,6 +57,10 @@ struct LaunchPlan {
   /// Why no device could launch it (a tensor that is not counted, a scalar of three bytes, a
   /// cluster that does not divide the grid), or nothing.
   std::optional<diag::Diagnostic> problem() const;
+
+  /// Tensors over which a map is made, one for each map. Their addresses are multiples of
+  /// kMappedAlignment.
+  std::vector<std::uint32_t> map_tensors() const;
 
   /// One line of ASCII; from_text(to_text()) == *this.
   std::string to_text() const;
