@@ -150,6 +150,7 @@ bench: build
 	$(BIN)/python bench/first_call.py
 	$(BIN)/python bench/verify.py
 	$(BIN)/python bench/trace.py
+	$(BIN)/python bench/author.py
 	$(BIN)/python bench/emulator.py
 
 wheel: $(READY)

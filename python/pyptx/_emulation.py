@@ -112,13 +112,13 @@ class EmulatorReport:
         return cls(
             warp_instructions=report["warp_instructions"],
             rows=tuple(report["rows"]),
-            total=Cost(**counters["total"]),
+            total=Cost(*counters["total"]),
             branches=counters["branches"],
             divergent_branches=counters["divergent_branches"],
             traffic={space: Traffic(*counts) for space, *counts in counters["traffic"]},
-            opcodes=tuple(CostRow(**row) for row in counters["opcodes"]),
-            instructions=tuple(CostRow(**row) for row in counters["instructions"]),
-            lines=tuple(CostRow(**row) for row in counters["lines"]),
+            opcodes=tuple(CostRow(*row) for row in counters["opcodes"]),
+            instructions=tuple(CostRow(*row) for row in counters["instructions"]),
+            lines=tuple(CostRow(*row) for row in counters["lines"]),
             text=counters["text"],
             profile_text=counters["profile"],
         )

@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where in the author's source an instruction was written, worked out when an error is shown.
 
-The extension keeps a code object and an instruction index per instruction; this finds the line and
-the columns (PEP 657), and narrows them to the modifier or argument that an error is about. An
-argument is named by its parameter; the extension's own signatures say where that stands.
+The extension keeps a code object and an instruction index per instruction, which have lines and
+columns (PEP 657); this narrows them to the modifier or argument that an error is about. An
+argument is named by its parameter; the extension's own signatures say where that stands. What
+only counts by line, such as the emulator's report, asks the extension and reads no source.
 """
 
 from __future__ import annotations
 
 import ast
-import itertools
 import linecache
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from pyptx import _core
+from pyptx import _core, _source_index
+from pyptx._source_index import Span, node_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import CodeType
-
-#: line, column, end line, end column; columns are byte offsets from 0.
-Span: TypeAlias = tuple[int, int, int, int]
 
 #: Helpers whose first argument guards what they write.
 _GUARD_FIRST = ("assert_", "if_")
@@ -57,32 +54,24 @@ _WHOLE_ARGUMENT = 0xFFFF
 
 
 def place(
-    code: CodeType, offset: int, arguments_map: bool, part: str, index: int, parameter: str = ""
+    file: str, span: Span, arguments_map: bool, part: str, index: int, parameter: str = ""
 ) -> tuple[str, int, int, int, int, str]:
-    """Return file, line, column, end line, end column (from 1; 0: not known) and source line."""
-    span = _span(code, offset)
-    if span is None:
-        line = next((n for a, b, n in code.co_lines() if a <= offset < b and n), None)
-        return _result(code.co_filename, (line or code.co_firstlineno, -1, 0, -1))
-    if part != "whole" or span[2] > span[0]:
-        node = _node_at(code.co_filename, span, part != "whole")
+    """Return file, line, column, end line, end column (from 1; 0: not known) and source line.
+
+    `span` is what the call or block of that place covers, with columns of -1 where only its line
+    is known.
+    """
+    linecache.checkcache(file)  # as a traceback does: the file may have been edited and reloaded
+    is_narrowed = part != "whole"
+    if span[1] >= 0 and (is_narrowed or span[2] > span[0]):
+        node = _source_index.node_at(file, span, is_call=is_narrowed)
         if node is not None:
-            span = _node_span(node) or span
+            span = node_span(node) or span
         if part == "argument" and isinstance(node, (ast.Call, ast.Subscript)):
-            span = _node_span(_given(node, parameter, index)) or span
-        elif isinstance(node, ast.Call) and part != "whole":
+            span = node_span(_given(node, parameter, index)) or span
+        elif isinstance(node, ast.Call) and is_narrowed:
             span = _narrowed(node, arguments_map, part, index, parameter) or span
-    return _result(code.co_filename, span)
-
-
-def _span(code: CodeType, offset: int) -> Span | None:
-    position = next(itertools.islice(code.co_positions(), offset // 2, None), None)
-    if position is None:
-        return None
-    line, end_line, column, end_column = position
-    if line is None or end_line is None or column is None or end_column is None:
-        return None
-    return line, column, end_line, end_column
+    return _result(file, span)
 
 
 def _result(file: str, span: Span) -> tuple[str, int, int, int, int, str]:
@@ -92,43 +81,22 @@ def _result(file: str, span: Span) -> tuple[str, int, int, int, int, str]:
     return file, line, column + 1, end_line, end_column + 1, text
 
 
-def _node_at(file: str, span: Span, is_call: bool) -> ast.expr | None:
-    """Return what the `with` or `for` of that place evaluates, or else the call or item there."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
-    for node in ast.walk(tree):
-        if (
-            is_call
-            and isinstance(node, (ast.Call, ast.Subscript))
-            and (node.end_lineno, node.end_col_offset) == span[2:]
-        ):
-            return node
-        # Entering and leaving a block have the place of its whole statement.
-        if isinstance(node, (ast.With, ast.For)) and _node_span(node) == span:
-            if isinstance(node, ast.For):
-                return node.iter
-            return node.items[0].context_expr if len(node.items) == 1 else None
-    return None
-
-
 def _narrowed(call: ast.Call, arguments_map: bool, part: str, index: int, word: str) -> Span | None:
     if part == "guard":
         guard = next((k.value for k in call.keywords if k.arg == "pred"), None)
         if guard is None and isinstance(call.func, ast.Attribute) and call.args:
             guard = call.args[0] if call.func.attr in _GUARD_FIRST else None
-        return _node_span(guard)
+        return node_span(guard)
     if part == "operand":
         operands = (0, ()) if arguments_map else _operands(_helper(call.func))
         made = call.func.value if isinstance(call.func, ast.Attribute) else None
         if operands is None and isinstance(made, ast.Call):  # named_barrier(1, count=48).sync()
             call, operands = made, _operands(_helper(made.func))
-        return None if operands is None else _node_span(_argument(call, *operands, index))
+        return None if operands is None else node_span(_argument(call, *operands, index))
     if not arguments_map:
-        return _node_span(_worded(call, word)) if part == "modifier" else None
+        return node_span(_worded(call, word)) if part == "modifier" else None
     if part == "spelling":
-        return _node_span(call.func)
+        return node_span(call.func)
     names = _names_after_inst(call.func)
     wanted = 0 if part == "opcode" else index + 1
     return names[wanted] if wanted < len(names) else None
@@ -252,9 +220,3 @@ def _names_after_inst(func: ast.expr) -> list[Span]:
             return spans[::-1]
         spans.append(span)
     return []
-
-
-def _node_span(node: ast.expr | ast.stmt | None) -> Span | None:
-    if node is None or node.end_lineno is None or node.end_col_offset is None:
-        return None
-    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset

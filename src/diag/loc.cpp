@@ -137,4 +137,14 @@ std::optional<SourcePoint> LocationTable::point(Loc loc) const {
   return SourcePoint{reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)), entry.b};
 }
 
+std::optional<SourcePoint> LocationTable::line(Loc loc) const {
+  auto bytes = range(loc);
+  if (!bytes) {
+    const Entry* const found = author(loc);
+    if (found == nullptr || found->kind != Kind::Text) return point(loc);
+    bytes = TextRange{static_cast<std::uint32_t>(found->a), found->b};  // behind an expansion
+  }
+  return SourcePoint{file_, lines_->line_of(text_, bytes->begin).number};
+}
+
 }  // namespace pyptx::diag

@@ -91,7 +91,10 @@ class Grid {
     static const u64 cores = std::max(1U, std::thread::hardware_concurrency());
     u64 threads = launch_.options.threads == 0 ? cores : launch_.options.threads;
     threads = std::min(threads, clusters_);
-    if (launch_.options.trace != nullptr) trace_.emplace(*launch_.options.trace);
+    if (launch_.options.trace != nullptr) {
+      trace_.emplace(*launch_.options.trace);
+      labels_.emplace(program_);
+    }
     if (program_.is_ordered) {
       run_in_turns();
     } else if (threads <= 1) {
@@ -218,7 +221,7 @@ class Grid {
     }
     if (!cluster.observer) return;
     Timeline& timeline = cluster.observer->timeline();
-    std::string text = trace_ ? trace_text(cluster, timeline) : std::string();
+    std::string text = trace_ ? trace_text(cluster, timeline, *labels_) : std::string();
     const std::lock_guard lock(mutex_);
     tally_.add(cluster.observer->tally());
     if (trace_) trace_->add(cluster.index, std::move(text), timeline.dropped());
@@ -287,6 +290,7 @@ class Grid {
   const Launch& launch_;
   std::unique_ptr<const Observed> observed_;  // null: nobody counts or traces
   std::optional<TraceWriter> trace_;
+  std::optional<TraceLabels> labels_;  // where there is a trace
   Tally tally_;
   std::map<u64, std::string> output_;  // of each cluster that printed
   GlobalMemory memory_;

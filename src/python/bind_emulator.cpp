@@ -25,28 +25,32 @@ namespace {
 
 using interop::KernelImage;
 
-nb::dict cost_dict(const emu::Cost& cost) {
-  nb::dict out;
-  out["executed"] = cost.executed;
-  out["skipped"] = cost.skipped;
-  out["lanes"] = cost.lanes;
-  out["partial"] = cost.partial;
-  out["bytes_loaded"] = cost.loaded;
-  out["bytes_stored"] = cost.stored;
-  out["wavefronts"] = cost.wavefronts;
-  out["bank_conflicts"] = cost.conflicts;
-  out["sectors"] = cost.sectors;
-  return out;
+/// In the order of the fields of pyptx._emulation.Cost.
+nb::tuple cost_tuple(const emu::Cost& cost) {
+  return nb::make_tuple(cost.executed, cost.skipped, cost.lanes, cost.partial, cost.loaded,
+                        cost.stored, cost.wavefronts, cost.conflicts, cost.sectors);
 }
 
+/// In the order of the fields of pyptx._emulation.CostRow.
+nb::tuple row_tuple(const emu::Counters::Row& row, const nb::str& file) {
+  const emu::Cost& cost = row.cost;
+  return nb::make_tuple(cost.executed, cost.skipped, cost.lanes, cost.partial, cost.loaded,
+                        cost.stored, cost.wavefronts, cost.conflicts, cost.sectors, row.name, file,
+                        row.line);
+}
+
+/// There is a row for each instruction, so neither the names of the fields nor that of the file are
+/// made again for each.
 nb::list row_list(const std::vector<emu::Counters::Row>& rows) {
   nb::list out;
+  std::string last_file;
+  nb::str file("");
   for (const auto& row : rows) {
-    nb::dict one = cost_dict(row.cost);
-    one["name"] = row.name;
-    one["file"] = row.file;
-    one["line"] = row.line;
-    out.append(one);
+    if (row.file != last_file) {
+      last_file = row.file;
+      file = nb::str(row.file.data(), row.file.size());
+    }
+    out.append(row_tuple(row, file));
   }
   return out;
 }
@@ -57,7 +61,7 @@ nb::dict counters_dict(const emu::Counters& counters) {
     traffic.append(nb::make_tuple(row.space, row.requests, row.loaded, row.stored));
   }
   nb::dict out;
-  out["total"] = cost_dict(counters.total);
+  out["total"] = cost_tuple(counters.total);
   out["branches"] = counters.branches;
   out["divergent_branches"] = counters.divergent_branches;
   out["traffic"] = traffic;

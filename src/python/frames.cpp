@@ -77,6 +77,7 @@ PythonLocations::PythonLocations() {
 }
 
 PythonLocations::~PythonLocations() {
+  spans_.clear();  // before their code objects, whose addresses others may get
   if (PyGILState_Check() != 0) {
     for (const auto& [code, owner] : codes_) Py_DECREF(code);
     return;
@@ -139,31 +140,46 @@ diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_ma
   return diag::Loc::None;
 }
 
+const CodeSpans& PythonLocations::spans_of(std::uint64_t handle) const {
+  {
+    const std::scoped_lock lock(spans_mutex_);
+    const auto known = spans_.find(handle);
+    if (known != spans_.end()) return *known->second;
+  }
+  const nb::gil_scoped_acquire gil;
+  std::shared_ptr<const CodeSpans> read;
+  try {
+    read = python::spans_of(reinterpret_cast<PyCodeObject*>(static_cast<std::uintptr_t>(handle)));
+  } catch (const std::exception&) {
+    // As below: without memory for a table there are no places, which nobody may fail for.
+    read = std::make_shared<const CodeSpans>();
+  }
+  const std::scoped_lock lock(spans_mutex_);
+  return *spans_.try_emplace(handle, std::move(read)).first->second;
+}
+
 std::optional<diag::SourcePoint> PythonLocations::point(std::uint64_t handle,
                                                         std::uint32_t position) const {
-  position &= ~kArgumentsMap;
-  const nb::gil_scoped_acquire gil;  // it guards points_, too
-  const auto [known, is_new] = points_.try_emplace({handle, position});
-  if (!is_new) return known->second;
-  auto* code = reinterpret_cast<PyCodeObject*>(static_cast<std::uintptr_t>(handle));
-  int line = 0, column = 0, end_line = 0, end_column = 0;
-  PyCode_Addr2Location(code, static_cast<int>(position), &line, &column, &end_line, &end_column);
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
-  if (file == nullptr) PyErr_Clear();
-  known->second = {file == nullptr ? "" : file, static_cast<std::uint32_t>(std::max(line, 0)),
-                   static_cast<std::uint32_t>(std::max(column, -1) + 1)};
-  return known->second;
+  const CodeSpans& spans = spans_of(handle);
+  const CodeSpans::Span span = spans.at(position & ~kArgumentsMap);
+  return diag::SourcePoint{spans.file, static_cast<std::uint32_t>(std::max(span.line, 0)),
+                           static_cast<std::uint32_t>(span.column + 1)};
 }
 
 std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::uint32_t position,
                                                     diag::Focus focus) const {
   const nb::gil_scoped_acquire gil;
   try {
-    const auto code = nb::borrow(reinterpret_cast<PyObject*>(static_cast<std::uintptr_t>(handle)));
+    const CodeSpans& spans = spans_of(handle);
+    CodeSpans::Span span = spans.at(position & ~kArgumentsMap);
+    // What the compiler made for no line in particular.
+    if (span.line == 0) span.line = spans.first_line;
+    auto* code = reinterpret_cast<PyCodeObject*>(static_cast<std::uintptr_t>(handle));
     const nb::object found =
         nb::module_::import_("pyptx._source")
-            .attr("place")(code, position & ~kArgumentsMap, (position & kArgumentsMap) != 0,
-                           part_name(focus.part), focus.index,
+            .attr("place")(nb::borrow(code->co_filename),
+                           nb::make_tuple(span.line, span.column, span.end_line, span.end_column),
+                           (position & kArgumentsMap) != 0, part_name(focus.part), focus.index,
                            nb::str(focus.parameter.data(), focus.parameter.size()));
     diag::Place place;
     std::tie(place.file, place.line, place.column, place.end_line, place.end_column,

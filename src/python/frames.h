@@ -8,15 +8,15 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "code_spans.h"
 #include "pyptx/diag/loc.h"
 
 namespace pyptx::python {
@@ -57,8 +57,12 @@ class PythonLocations final : public diag::LocationResolver {
   std::unordered_map<PyCodeObject*, Owner> codes_;  // owned references
   std::set<std::string> intrinsics_;                // every name there was
   std::vector<const char*> entered_;                // those under way, the outermost first
-  /// Points already looked up: finding one walks the code object's table from its start.
-  mutable std::map<std::pair<std::uint64_t, std::uint32_t>, diag::SourcePoint> points_;
+  const CodeSpans& spans_of(std::uint64_t handle) const;
+
+  /// Threads of the emulator ask, too: they take the GIL only where a table is still to be read,
+  /// after they have let the lock go, because one who has the GIL may wait for the lock.
+  mutable std::mutex spans_mutex_;
+  mutable std::unordered_map<std::uint64_t, std::shared_ptr<const CodeSpans>> spans_;
   PyCodeObject* last_code_ = nullptr;
   std::uint32_t last_position_ = 0;
   diag::Loc last_loc_ = diag::Loc::None;

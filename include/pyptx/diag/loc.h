@@ -127,6 +127,10 @@ class LocationTable {
   std::optional<Place> resolve(Loc loc, Focus focus = {}) const;
   /// Where a location of a host language or of C++ source is; nothing for those of a text.
   std::optional<SourcePoint> point(Loc loc) const;
+  /// The line on which any location begins, without reading a host's source and without copying:
+  /// what a table with a row per instruction wants. A text's has no column. The file's name lives
+  /// as long as the table.
+  std::optional<SourcePoint> line(Loc loc) const;
   /// The bytes that a text() or token() location names; nothing for others. Unlike resolve() it
   /// does not count lines.
   std::optional<TextRange> range(Loc loc, Focus focus = {}) const;

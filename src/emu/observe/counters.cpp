@@ -100,9 +100,9 @@ Counters make_counters(const Program& program, const Tally& tally,
     const ir::Instruction& source = program.source(program.code[pc]);
     Counters::Row row;
     row.name = source.spelling->text;
-    if (const auto place = program.module->locations.resolve(source.loc)) {
-      row.file = place->file;
-      row.line = place->line;
+    if (const auto line = program.module->locations.line(source.loc)) {
+      row.file = line->file;
+      row.line = line->line;
     }
     if (pc < tally.costs.size()) row.cost = tally.costs[pc];
     if (pc < issue_counts.size()) row.cost.skipped = issue_counts[pc] - row.cost.executed;

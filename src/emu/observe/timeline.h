@@ -78,8 +78,16 @@ class Timeline {
   std::vector<TimelineEvent> events_;
 };
 
+/// What every event of an instruction says, as JSON strings by program counter. Made once per
+/// launch: clusters have the same program, and an instruction runs many times.
+struct TraceLabels {
+  explicit TraceLabels(const Program& program);
+  std::vector<std::string> spellings;
+  std::vector<std::string> lines;  // "file.py:12"
+};
+
 /// The timeline of a cluster as events of a Chrome trace (JSON, one per line).
-std::string trace_text(const Cluster& cluster, Timeline& timeline);
+std::string trace_text(const Cluster& cluster, Timeline& timeline, const TraceLabels& labels);
 
 /// A trace under way: the texts of clusters, written in the order of their numbers.
 class TraceWriter {

@@ -3,8 +3,11 @@
 // Timelines as a Chrome trace: a process per CTA, a thread per warp, asynchronous slices for copies
 // and matrix operations under way. One microsecond of the trace is one step.
 #include <bit>
+#include <charconv>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "cluster.h"
 #include "observe/timeline.h"
@@ -15,79 +18,95 @@ namespace {
 
 using diag::json_quote;
 
-std::string field(std::string_view name, u64 value) {
-  return ",\"" + std::string(name) + "\":" + std::to_string(value);
+/// Texts and numbers, appended to one text: a trace has a million events.
+template <typename... Parts>
+void put(std::string& out, const Parts&... parts) {
+  const auto one = [&](const auto& part) {
+    if constexpr (std::is_convertible_v<decltype(part), std::string_view>) {
+      out.append(std::string_view(part));
+    } else {
+      char digits[20];
+      const auto end = std::to_chars(digits, digits + sizeof digits, u64{part}).ptr;
+      out.append(digits, static_cast<std::size_t>(end - digits));
+    }
+  };
+  (one(parts), ...);
 }
 
 class ClusterText {
  public:
-  explicit ClusterText(const Cluster& cluster) : cluster_(cluster), lines_(count()) {}
+  ClusterText(const Cluster& cluster, const TraceLabels& labels)
+      : cluster_(cluster), labels_(labels) {}
+
+  /// Room for so many events at once: a text that grows is copied, into pages that are new each
+  /// time.
+  void reserve(std::size_t events) {
+    constexpr std::size_t kEventBytes = 192;  // what is not filled is never touched
+    text_.reserve(events * kEventBytes);
+  }
 
   void names() {
     for (const auto& cta : cluster_.ctas) {
       const auto& at = cta->position;
-      const std::string name = "CTA (" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," +
-                               std::to_string(at[2]) + ")";
-      meta("process_name", *cta, "", name);
+      const u64 pid = process(cta->rank);
+      put(text_, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":", pid,
+          ",\"args\":{\"name\":\"CTA (", at[0], ",", at[1], ",", at[2], ")\"}}");
       for (const Warp& warp : cta->warps) {
-        meta("thread_name", *cta, field("tid", warp.id), "warp " + std::to_string(warp.id));
+        put(text_, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", pid, ",\"tid\":", warp.id,
+            ",\"args\":{\"name\":\"warp ", warp.id, "\"}}");
       }
     }
   }
 
   void add(const TimelineEvent& event) {
-    const std::string name = json_quote(name_of(event));
-    const std::string common = field("pid", process(event.rank)) + field("tid", event.warp) +
-                               ",\"args\":{\"line\":" + line_of(event.pc);
     switch (event.kind) {
       case TimelineEvent::Kind::Instruction:
-        put("{\"ph\":\"X\",\"cat\":\"instruction\",\"name\":" + name + field("ts", event.start) +
-            field("dur", event.end - event.start) + common +
-            field("lanes", static_cast<u64>(std::popcount(event.mask))) + "}}");
+        put(text_,
+            ",\n{\"ph\":\"X\",\"cat\":\"instruction\",\"name\":", labels_.spellings[event.pc],
+            ",\"ts\":", event.start, ",\"dur\":", event.end - event.start);
+        track_and_line(event);
+        put(text_, ",\"lanes\":", static_cast<u32>(std::popcount(event.mask)), "}}");
         return;
       case TimelineEvent::Kind::Wait:
-        put("{\"ph\":\"X\",\"cat\":\"wait\",\"name\":" + name + field("ts", event.start) +
-            field("dur", event.end - event.start) + common + "}}");
+        put(text_, ",\n{\"ph\":\"X\",\"cat\":\"wait\",\"name\":", json_quote(wait_name(event)),
+            ",\"ts\":", event.start, ",\"dur\":", event.end - event.start);
+        track_and_line(event);
+        put(text_, "}}");
         return;
-      case TimelineEvent::Kind::Operation: {
-        const std::string id = ",\"id\":\"" + std::to_string(cluster_.index) + "." +
-                               std::to_string(++operations_) + "\"";
-        put("{\"ph\":\"b\",\"cat\":\"async\",\"name\":" + name + id + field("ts", event.start) +
-            common + field("bytes", event.bytes) + "}}");
-        put("{\"ph\":\"e\",\"cat\":\"async\",\"name\":" + name + id + field("ts", event.end) +
-            field("pid", process(event.rank)) + field("tid", event.warp) + "}");
+      case TimelineEvent::Kind::Operation:
+        ++operations_;
+        operation("b", event, event.start);
+        track_and_line(event);
+        put(text_, ",\"bytes\":", event.bytes, "}}");
+        operation("e", event, event.end);
+        track(event);
+        put(text_, "}");
         return;
-      }
     }
   }
 
   std::string take() { return std::move(text_); }
 
  private:
-  std::size_t count() const { return cluster_.program->code.size(); }
   u64 process(u32 rank) const { return cluster_.index * cluster_.ctas.size() + rank; }
-  void put(const std::string& event) { text_ += ",\n" + event; }
 
-  void meta(std::string_view what, const Cta& cta, const std::string& thread,
-            const std::string& name) {
-    put("{\"ph\":\"M\",\"name\":\"" + std::string(what) + "\"" + field("pid", process(cta.rank)) +
-        thread + ",\"args\":{\"name\":" + json_quote(name) + "}}");
+  void track(const TimelineEvent& event) {
+    put(text_, ",\"pid\":", process(event.rank), ",\"tid\":", event.warp);
   }
 
-  /// "file.py:12", quoted; found once per instruction.
-  const std::string& line_of(u32 pc) {
-    std::string& line = lines_[pc];
-    if (!line.empty()) return line;
-    const Program& program = *cluster_.program;
-    const auto place = program.module->locations.resolve(program.source(program.code[pc]).loc);
-    line = json_quote(place ? place->file + ":" + std::to_string(place->line) : "");
-    return line;
+  void track_and_line(const TimelineEvent& event) {
+    track(event);
+    put(text_, ",\"args\":{\"line\":", labels_.lines[event.pc]);
   }
 
-  std::string name_of(const TimelineEvent& event) const {
+  void operation(std::string_view phase, const TimelineEvent& event, u64 when) {
+    put(text_, ",\n{\"ph\":\"", phase,
+        "\",\"cat\":\"async\",\"name\":", labels_.spellings[event.pc], ",\"id\":\"", cluster_.index,
+        ".", operations_, "\",\"ts\":", when);
+  }
+
+  std::string wait_name(const TimelineEvent& event) const {
     const Program& program = *cluster_.program;
-    std::string spelling = program.source(program.code[event.pc]).spelling->text;
-    if (event.kind != TimelineEvent::Kind::Wait) return spelling;
     const Warp& warp = cluster_.ctas[event.rank]->warps[event.warp];
     switch (event.wait) {
       case Wait::Kind::Barrier:
@@ -99,21 +118,32 @@ class ClusterText {
       case Wait::Kind::Converge:
         return "wait: other lanes";
       default:
-        return "wait: " + spelling;
+        return "wait: " + program.source(program.code[event.pc]).spelling->text;
     }
   }
 
   const Cluster& cluster_;
-  std::vector<std::string> lines_;
+  const TraceLabels& labels_;
   std::string text_;
   u64 operations_ = 0;
 };
 
 }  // namespace
 
-std::string trace_text(const Cluster& cluster, Timeline& timeline) {
+TraceLabels::TraceLabels(const Program& program) {
+  for (const Inst& inst : program.code) {
+    const ir::Instruction& source = program.source(inst);
+    spellings.push_back(json_quote(source.spelling->text));
+    const auto line = program.module->locations.line(source.loc);
+    lines.push_back(
+        json_quote(line ? std::string(line->file) + ":" + std::to_string(line->line) : ""));
+  }
+}
+
+std::string trace_text(const Cluster& cluster, Timeline& timeline, const TraceLabels& labels) {
   timeline.close();
-  ClusterText text(cluster);
+  ClusterText text(cluster, labels);
+  text.reserve(timeline.events().size());
   text.names();
   for (const TimelineEvent& event : timeline.events()) text.add(event);
   return text.take();

@@ -65,6 +65,24 @@ class FixedResolver : public LocationResolver {
   }
 };
 
+TEST(Render, ALineIsFoundForEveryKindOfPlaceWithoutItsSource) {
+  LocationTable table = table_with("a\nbc\r\nd");
+  table.set_resolver(std::make_shared<FixedResolver>());
+  const Loc text = table.text(6, 7);
+  EXPECT_EQ(table.line(text)->line, 3U);
+  EXPECT_EQ(table.line(text)->line, table.resolve(text)->line);
+  EXPECT_EQ(table.line(text)->file, table.resolve(text)->file);
+  const Loc past_the_end = table.text(99, 100);
+  EXPECT_EQ(table.line(past_the_end)->line, table.resolve(past_the_end)->line);
+  EXPECT_EQ(table.line(table.expansion(text, "helper"))->line, 3U);
+  // The host is asked for the point, which needs no source, and not for the place.
+  const Loc host = table.external(7, 12);
+  EXPECT_EQ(table.line(host)->line, 12U);
+  EXPECT_EQ(table.line(table.expansion(host, "helper"))->file, "kernel.py");
+  EXPECT_EQ(table.line(table.native("kernel.cpp", 8))->line, 8U);
+  EXPECT_FALSE(table.line(Loc::None));
+}
+
 TEST(Render, AHostLanguageResolvesItsOwnPlaces) {
   LocationTable table;
   table.set_resolver(std::make_shared<FixedResolver>());
