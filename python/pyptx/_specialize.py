@@ -60,7 +60,7 @@ class Facts:
     target: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Traced:
     """One traced specialisation, and the images made of it."""
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pyptx import _core
 from pyptx._errors import Error
@@ -21,6 +23,13 @@ _WHEELS = {
     "cuobjdump": "nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
     "nvdisasm": "nvidia-cuda-nvdisasm",
 }
+
+
+#: Variables that choose a tool, or where one is found.
+_DECIDING = (
+    *("PYPTX_NVJITLINK", "PYPTX_PTXAS", "PYPTX_LIBCUDA", "PYPTX_CUOBJDUMP", "PYPTX_NVDISASM"),
+    *("CUDA_HOME", "CUDA_PATH", "PATH"),
+)
 
 
 def site_folders() -> list[Path]:
@@ -37,23 +46,31 @@ def toolkit_folders() -> list[Path]:
     return [folder for folder in folders if folder.is_dir()]
 
 
-def find_tools(name: str) -> list[Path]:
-    """Return the executables `name`, best first; only the one that PYPTX_<NAME> names, if it is."""
-    chosen = os.environ.get(f"PYPTX_{name.upper()}")
-    if chosen:
-        return [Path(chosen)]
+def _candidates(name: str, sites: Callable[[], list[Path]]) -> Iterator[str]:
+    """Give the files that may be the executable `name`, best first; looks no further than asked."""
     import shutil  # this and the others take milliseconds that every import would pay
 
-    on_path = shutil.which(name)
-    candidates = [Path(on_path)] if on_path else []
-    candidates += [folder / "bin" / name for folder in toolkit_folders()]
-    candidates += [site / "nvidia" / sub / name for site in site_folders() for sub in _WHEEL_BINS]
-    return [path for path in candidates if os.access(path, os.X_OK)]
+    if on_path := shutil.which(name):
+        yield on_path
+    yield from (f"{folder}/bin/{name}" for folder in toolkit_folders())
+    yield from (f"{site}/nvidia/{sub}/{name}" for site in sites() for sub in _WHEEL_BINS)
+
+
+def _found(name: str, sites: Callable[[], list[Path]]) -> Iterator[Path]:
+    chosen = os.environ.get(f"PYPTX_{name.upper()}")
+    if chosen:
+        return iter([Path(chosen)])
+    return (Path(path) for path in _candidates(name, sites) if os.access(path, os.X_OK))
+
+
+def find_tools(name: str) -> list[Path]:
+    """Return the executables `name`, best first; only the one that PYPTX_<NAME> names, if it is."""
+    return list(_found(name, site_folders))
 
 
 def find_tool(name: str) -> Path | None:
     """Return the executable `name`, or None."""
-    return next(iter(find_tools(name)), None)
+    return next(_found(name, site_folders), None)
 
 
 def wheels_of(name: str) -> str:
@@ -66,6 +83,32 @@ def announce_folders() -> None:
     """Tell the core, once, where this Python's compilers are."""
     for folder in (*site_folders(), *toolkit_folders()):
         _core.add_compiler_folder(str(folder))
+
+
+def in_use() -> tuple[Any, ...]:
+    """Return what decides what the tools say: equal while they and the environment are the same.
+
+    The assembler is the one that the core would use. A disassembler is known by its file, which
+    may have been replaced; it is looked for each time, because a better one may have appeared.
+    """
+    announce_folders()
+    try:
+        assembler = _core.current_compiler()
+    except Error:
+        assembler = None
+    sites = functools.cache(site_folders)  # the slowest step, once for both
+    tools = (_stamp(next(_found(name, sites), None)) for name in ("cuobjdump", "nvdisasm"))
+    return assembler, *tools, *(os.environ.get(name) for name in _DECIDING)
+
+
+def _stamp(path: Path | None) -> tuple[Any, ...]:
+    try:
+        status = None if path is None else path.stat()
+    except OSError:
+        status = None
+    if status is None:
+        return (path,)
+    return path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def disassemble(cubin: bytes) -> str:
@@ -86,7 +129,8 @@ def disassemble_with_lines(cubin: bytes) -> str | None:
     disassembler = find_tool("nvdisasm")
     if disassembler is None:
         return None
-    return _run_on_cubin([str(disassembler), "-g", "-c"], cubin)
+    # The analysis left out finds where indirect branches go, and takes a quarter of the time.
+    return _run_on_cubin([str(disassembler), "-g", "-c", "--no-dataflow"], cubin)
 
 
 def _run_on_cubin(command: list[str], cubin: bytes) -> str:

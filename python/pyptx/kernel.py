@@ -20,12 +20,12 @@ from collections.abc import Callable, Sequence
 from os import PathLike, urandom
 from typing import TYPE_CHECKING, Any
 
-from pyptx import _bound, _core, _launch, _runtime, _toolchain
+from pyptx import _answers, _bound, _core, _launch, _runtime, _toolchain
 from pyptx._bind import Signature, check_body, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures
 from pyptx._emulation import EmulatorReport, run_options
 from pyptx._limits import check_block, check_cluster
-from pyptx._report import Report, SourceLine, make_report
+from pyptx._report import Report, SourceLine
 from pyptx._specialize import Facts, Options, Specializer, Traced
 from pyptx._tensor import TensorSpec, TmaDescriptorHandle
 from pyptx.specs import Tile
@@ -217,12 +217,11 @@ class Kernel(_core.KernelBase):
         """Trace, assemble and disassemble: what the GPU runs.
 
         Needs an assembler and NVIDIA's disassembler; raises RuntimeError that names the package
-        to install where one is missing.
+        to install where one is missing. Asked again, it has the answer while kernel, tools and
+        environment are what they were.
         """
-        missing = _toolchain.missing_assembler()
-        if missing is not None:
-            raise RuntimeError(missing)
-        return _toolchain.disassemble(self.cubin(**kwargs))
+        traced, _, _ = self._inspect(kwargs)
+        return _answers.sass(traced, lambda: self._image(traced))
 
     def source_map(self, **kwargs: Any) -> list[SourceLine]:
         """Trace, and say for each line of the text which line of the author's made it."""
@@ -236,14 +235,14 @@ class Kernel(_core.KernelBase):
         """Trace, assemble and say what the kernel costs: registers, spills, occupancy, SASS.
 
         `print(k.report(M=4096))` shows it; the parts are attributes. SASS counts need NVIDIA's
-        disassembler and are empty without it.
+        disassembler and are empty without it. Asked again, it has the answer, as `sass` has.
         """
         traced, _, _ = self._inspect(kwargs)
         options = self.specializer.options
-        return make_report(
+        return _answers.report(
             self.signature.name,
             traced,
-            self._image(traced),
+            lambda: self._image(traced),
             threads=math.prod(options.block),
             dynamic_shared=max(traced.dynamic_shared, options.smem),
         )
