@@ -121,7 +121,7 @@ def test_old_images_go_and_are_made_again() -> None:
     @kernel(
         in_specs=(Tile(1, u32),),
         out_specs=(Tile(1, u32),),
-        grid=(1, 1, 1),
+        grid=lambda number: (number + 1, 1, 1),
         block=(1, 1, 1),
         raw_params=[("u32", "number")],
     )

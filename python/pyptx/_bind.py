@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,8 @@ class Signature:
         self.raw_params = tuple((str(kind), str(name)) for kind, name in raw_params or ())
         self._check_declaration()
         self.dims = tuple(dict.fromkeys(dim for spec in self.specs for dim in spec.symbolic_dims))
+        fixed = (*self.dims, *self.template_params)
+        self._free_params = tuple(p for p in self.raw_params if p[1] not in fixed)
         self.batch = batch
         if batch is not None:
             self._check_batch(batch)
@@ -148,6 +150,14 @@ class Signature:
                 f"{what} is no dimension of an input; the named ones are "
                 f"{', '.join(self.dims) or 'none'}"
             )
+
+    def runtime_scalars(self, keywords: Container[str]) -> tuple[tuple[str, str], ...]:
+        """Return (type, name) of the raw parameters whose values are arguments of the launch.
+
+        Those given by keyword. The value of a dimension or a template parameter is a constant of
+        what was traced for it, whoever gave it.
+        """
+        return tuple(param for param in self._free_params if param[1] in keywords)
 
     # --- arrays ---------------------------------------------------------------------------------
 
@@ -360,6 +370,14 @@ def normalize_version(what: str, value: Any) -> tuple[int, int] | None:
     ):
         raise TypeError(f"{what} version is a pair of integers such as (8, 7), not {value!r}")
     return int(value[0]), int(value[1])
+
+
+def grid_asks_for(grid: Any, name: str) -> bool:
+    """Whether a grid is worked out from the value of that name."""
+    if not callable(grid):
+        return False
+    parameters = inspect.signature(grid).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, int, int]:

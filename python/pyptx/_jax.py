@@ -118,6 +118,8 @@ class Site:
             given or None,
             self.keywords,
             target,
+            # A program carries the kernel whole; numbers that change are arrays there.
+            constants=[name for _, name in self.kernel.signature.raw_params],
         )
 
     def launch(self, args: Sequence[Any]) -> tuple[Any, ...]:

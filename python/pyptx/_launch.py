@@ -68,8 +68,9 @@ def _settled(
     ordinal: int | None,
 ) -> Settled:
     target = _runtime.resolve_target(kernel.arch, ordinal)
-    prepared = _runtime.prepare(kernel, captures, inputs, outs, keywords, target)
     signature = kernel.signature
+    constants = [name for _, name in signature.raw_params]
+    prepared = _runtime.prepare(kernel, captures, inputs, outs, keywords, target, constants)
     kinds = [(array.dtype, array.shape) for array in inputs] + list(prepared.outputs)
     tensors = [
         BoundTensor(name, dtype, tuple(shape), nbytes(dtype, shape), spec.layout is Layout.COL)
@@ -191,11 +192,11 @@ def launch(
     prepared = _runtime.prepare(kernel, captures, arrays[:count], arrays[count:], keywords, target)
     if not prepared.has_work:
         return
-    pointers = [array.pointer for array in arrays]
     if ordinal is None:
-        _core.emulate(prepared.image, pointers, [array.nbytes for array in arrays])
+        memory = [(array.pointer, array.nbytes) for array in arrays]
+        _runtime.emulate(prepared, memory, None)
     else:
-        _core.launch(prepared.image, ordinal, handle, pointers)
+        _core.launch(prepared.image, ordinal, handle, [a.pointer for a in arrays], prepared.scalars)
     ours = [t for t, f in written if f == "torch"]
     if ours:
         from torch.autograd.graph import increment_version

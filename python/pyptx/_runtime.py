@@ -8,7 +8,7 @@ that framework is loaded already.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EMULATED_ARCH = "sm_90a"
 MAP_ALIGNMENT = 16
+#: Stands for the value of a run-time scalar that only the launch will know.
+UNKNOWN = object()
 ENTRY_TENSORS = 64  # more than these the C entry does not take
 
 
@@ -39,6 +41,8 @@ class Prepared:
     has_work: bool
     has_own_outputs: bool  # whether a call without out= would make such outputs
     is_current: bool  # whether the trace is that of the captures given
+    run_time: tuple[tuple[str, str], ...] = ()  # (type, name) of the scalars that a launch brings
+    scalars: tuple[int, ...] = ()  # their bits in this call
 
 
 def detect_arch() -> str:
@@ -63,8 +67,13 @@ def prepare(
     out: Sequence[Array] | None,
     keywords: Mapping[str, Any],
     target: str,
+    constants: Container[str] = (),
 ) -> Prepared:
-    """Check a call and build what it launches. Nothing has been launched when this raises."""
+    """Check a call and build what it launches. Nothing has been launched when this raises.
+
+    Raw parameters given by keyword are arguments of the launch, but for those in `constants`. A
+    value that is not known yet is UNKNOWN.
+    """
     signature = kernel.signature
     env = signature.bind_inputs(inputs)
     has_own_outputs = True
@@ -77,6 +86,7 @@ def prepare(
             for array, spec in zip(out, signature.out_specs, strict=True)
         )
     template, raw = signature.bind_keywords(keywords, env)
+    run_time = tuple(p for p in signature.runtime_scalars(keywords) if p[1] not in constants)
     shapes = output_shapes(kernel, {**template, **env})
     names = [str(spec.dtype_name) for spec in signature.out_specs]
     if out is not None:
@@ -94,9 +104,22 @@ def prepare(
     has_work = 0 not in grid
     if not has_work:
         _check_empty(kernel, grid, shapes)
-    image = kernel.specializer.image(traced, grid, raw) if has_work else None
+    specializer = kernel.specializer
+    image = specializer.image(traced, grid, raw, run_time) if has_work else None
+    is_known = all(raw[name] is not UNKNOWN for _, name in run_time)
+    scalars = specializer.argument_bits(run_time, raw) if is_known else ()
     outputs = list(zip(names, shapes, strict=True))
-    return Prepared(image, traced, grid, outputs, has_work, has_own_outputs, is_current)
+    return Prepared(
+        image,
+        traced,
+        grid,
+        outputs,
+        has_work,
+        has_own_outputs,
+        is_current,
+        run_time,
+        scalars,
+    )
 
 
 def new_outputs(
@@ -261,7 +284,10 @@ def emulate(
         return {}
     pointers = [pointer for pointer, _ in memory]
     sizes = [size for _, size in memory]
-    return dict(_core.emulate(prepared.image, pointers, sizes, **(options or {})) or {})
+    words = options or {}
+    return dict(
+        _core.emulate(prepared.image, pointers, sizes, scalars=prepared.scalars, **words) or {}
+    )
 
 
 def unpack(results: Sequence[Any]) -> Any:

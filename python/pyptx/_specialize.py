@@ -30,9 +30,9 @@ from pyptx.specs import Tile
 Dim3 = tuple[int, int, int]
 
 #: Traces that a kernel keeps, and images that a trace keeps. The C entry learns as many
-#: specialisations, so more would only answer calls that it has forgotten, and a kernel whose raw
-#: parameter or captured number is new in every call would fill the memory. What is dropped is made
-#: again when it is asked for; a call under way holds what it launches.
+#: specialisations, so more would only answer calls that it has forgotten, and a kernel whose grid
+#: or captured number is new in every call would fill the memory. What is dropped is made again when
+#: it is asked for; a call under way holds what it launches.
 MOST_KEPT = 256
 
 
@@ -147,10 +147,24 @@ class Specializer:
             check_shared(what, facts.target, max(dynamic, options.smem))
         return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
 
-    def image(self, traced: Traced, grid: Dim3, raw: Mapping[str, Any]) -> Any:
-        """Return the launchable image of a trace for that grid and those raw parameter values."""
+    def image(
+        self,
+        traced: Traced,
+        grid: Dim3,
+        raw: Mapping[str, Any],
+        run_time: Sequence[tuple[str, str]] = (),
+    ) -> Any:
+        """Return the launchable image of a trace for that grid and those raw parameter values.
+
+        Values of `run_time` are not part of it: each launch brings them (`argument_bits`).
+        """
         scalars = tuple(
-            (scalar_bits(self.signature.name, kind, name, raw), element_bits(kind) // 8)
+            (
+                None
+                if (kind, name) in run_time
+                else scalar_bits(self.signature.name, kind, name, raw),
+                element_bits(kind) // 8,
+            )
             for kind, name in self.signature.raw_params
         )
         key = (grid, scalars)
@@ -163,7 +177,15 @@ class Specializer:
                 _add(traced.images, key, image)
             return traced.images[key]
 
-    def _make_image(self, traced: Traced, grid: Dim3, scalars: Sequence[tuple[int, int]]) -> Any:
+    def argument_bits(
+        self, run_time: Sequence[tuple[str, str]], raw: Mapping[str, Any]
+    ) -> tuple[int, ...]:
+        """Return the bits that a launch brings for these raw parameters."""
+        return tuple(scalar_bits(self.signature.name, kind, name, raw) for kind, name in run_time)
+
+    def _make_image(
+        self, traced: Traced, grid: Dim3, scalars: Sequence[tuple[int | None, int]]
+    ) -> Any:
         signature, options, facts = self.signature, self.options, traced.facts
         plan = _core.LaunchPlan(
             signature.name,
@@ -176,7 +198,10 @@ class Specializer:
         for index in range(len(signature.tensors)):
             plan.add_pointer(index)
         for bits, size in scalars:
-            plan.add_scalar(bits, size)
+            if bits is None:
+                plan.add_argument(size)
+            else:
+                plan.add_scalar(bits, size)
         add_map = plan.add_map_value if options.maps_by_value else plan.add_map_pointer
         for name in traced.map_tensors:
             index = signature.tensors.index(name)

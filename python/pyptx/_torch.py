@@ -231,7 +231,7 @@ def run_plain(
     if device.type == "cuda":
         stream = torch.cuda.current_stream(device).cuda_stream
         pointers = [array.pointer for array in memory]
-        _core.launch(prepared.image, device.index, stream, pointers)
+        _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
     else:
         _runtime.emulate(prepared, [(array.pointer, array.nbytes) for array in memory], None)
     _tell_autograd(kernel, args, outs)

@@ -100,8 +100,9 @@ class _Call:
         index = device.index if device.type == "cuda" else None
         target = _runtime.resolve_target(kernel.arch, index)
         _toolchain.announce_folders()
+        constants = [name for _, name in kernel.signature.raw_params]
         prepared = _runtime.prepare(
-            kernel, captures, self._inputs, self._outs, self._keywords, target
+            kernel, captures, self._inputs, self._outs, self._keywords, target, constants
         )
         count = len(self._inputs)
         tensors = [(array.dtype, array.shape) for array in self._inputs]

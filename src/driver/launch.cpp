@@ -24,6 +24,7 @@ constexpr std::size_t kMapAlignment = 64;
 std::size_t slot_size(const ParamSlot& slot) {
   switch (slot.kind) {
     case ParamSlot::Kind::Scalar:
+    case ParamSlot::Kind::Argument:
       return slot.size;
     case ParamSlot::Kind::MapValue:
       return sizeof(EncodedMap);
@@ -121,6 +122,9 @@ diag::Status Launcher::lay_out() {
         // The device and every host with a CUDA driver are little-endian.
         std::memcpy(block_.data() + offset, &slot.bits, slot.size);
         break;
+      case ParamSlot::Kind::Argument:
+        scalars_.push_back({offset, slot.size});
+        break;
       case ParamSlot::Kind::MapPointer:
       case ParamSlot::Kind::MapValue:
         maps_.push_back(std::make_unique<MapSlot>(slot, offset));
@@ -187,9 +191,10 @@ diag::Status Launcher::check_parameters(int device) const {
   return diag::success();
 }
 
-diag::Status Launcher::check_pointers(const std::uint64_t* pointers, std::size_t count) const {
-  if (count != plan_.tensor_count) {
-    return diag::fail(Kind::TensorCount, {plan_.entry, concat(plan_.tensor_count), concat(count)});
+diag::Status Launcher::check_pointers(std::span<const std::uint64_t> pointers) const {
+  if (pointers.size() != plan_.tensor_count) {
+    return diag::fail(Kind::TensorCount,
+                      {plan_.entry, concat(plan_.tensor_count), concat(pointers.size())});
   }
   for (std::size_t i = 0; i < plan_.tensor_bytes.size(); ++i) {
     if (pointers[i] == 0 && plan_.tensor_bytes[i] != 0) {
@@ -206,10 +211,15 @@ diag::Status Launcher::check_pointers(const std::uint64_t* pointers, std::size_t
   return diag::success();
 }
 
-diag::Status Launcher::fill(int device, const std::uint64_t* pointers, unsigned char* block) const {
+diag::Status Launcher::fill(int device, const LaunchArguments& arguments,
+                            unsigned char* block) const {
+  const std::span<const std::uint64_t> pointers = arguments.pointers;
   std::copy(block_.begin(), block_.end(), block);
   for (const PointerPatch& patch : pointers_) {
     std::memcpy(block + patch.offset, &pointers[patch.tensor], sizeof(std::uint64_t));
+  }
+  for (std::size_t i = 0; i < scalars_.size(); ++i) {
+    std::memcpy(block + scalars_[i].offset, &arguments.scalars[i], scalars_[i].size);
   }
   for (const auto& map : maps_) {
     if (auto status = map->fill(device, pointers[map->tensor()], block); !status) return status;
@@ -241,7 +251,7 @@ diag::Status Launcher::check_elsewhere(void* stream, int device) const {
   return by_value ? diag::success() : check_resident_maps(device, stream);
 }
 
-diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* pointers,
+diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& arguments,
                               unsigned char* block, void** params) const {
   const Driver& loaded = *prebuilt_->driver;
   // A real stream brings its context; a named one means the current context's.
@@ -257,9 +267,14 @@ diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* poi
   if (function == nullptr) {
     if (auto status = check_elsewhere(stream, device); !status) return status;
   }
-  if (auto status = fill(device, pointers, block); !status) return status;
+  if (auto status = fill(device, arguments, block); !status) return status;
   cuda::LaunchConfig config = prebuilt_->config;
   config.stream = static_cast<cuda::Stream>(stream);
+  if (arguments.grid) {
+    config.grid_x = arguments.grid->x;
+    config.grid_y = arguments.grid->y;
+    config.grid_z = arguments.grid->z;
+  }
   if (prebuilt_->with_cluster.load(std::memory_order_relaxed)) {
     config.attributes = &prebuilt_->cluster;
     config.attribute_count = 1;
@@ -280,15 +295,22 @@ diag::Status Launcher::submit(void* stream, int device, const std::uint64_t* poi
   return diag::success();
 }
 
-diag::Status Launcher::submit_large(void* stream, int device, const std::uint64_t* pointers) const {
+diag::Status Launcher::submit_large(void* stream, int device,
+                                    const LaunchArguments& arguments) const {
   alignas(kMapAlignment) unsigned char block[kMaxParameterBytes];
   std::vector<void*> params(offsets_.size());
-  return submit(stream, device, pointers, block, params.data());
+  return submit(stream, device, arguments, block, params.data());
 }
 
-diag::Status Launcher::launch(void* stream, int device, const std::uint64_t* pointers,
-                              std::size_t count) const {
-  if (auto status = check_pointers(pointers, count); !status) return status;
+diag::Status Launcher::launch(void* stream, int device, const LaunchArguments& arguments) const {
+  if (auto status = check_pointers(arguments.pointers); !status) return status;
+  if (arguments.scalars.size() != scalars_.size()) {
+    return diag::fail(Kind::ScalarCount,
+                      {plan_.entry, concat(scalars_.size()), concat(arguments.scalars.size())});
+  }
+  if (arguments.grid) {
+    if (auto problem = plan_.grid_problem(*arguments.grid)) return diag::fail(std::move(*problem));
+  }
   const bool known =
       device >= 0 && device < kMaxDevices &&
       prepared_[static_cast<std::size_t>(device)].done.load(std::memory_order_acquire);
@@ -296,11 +318,11 @@ diag::Status Launcher::launch(void* stream, int device, const std::uint64_t* poi
     if (auto status = prepare(device); !status) return status;
   }
   if (block_.size() > kSmallBlock || offsets_.size() > kFewParameters) {
-    return submit_large(stream, device, pointers);
+    return submit_large(stream, device, arguments);
   }
   alignas(kMapAlignment) unsigned char block[kSmallBlock];
   void* params[kFewParameters];
-  return submit(stream, device, pointers, block, params);
+  return submit(stream, device, arguments, block, params);
 }
 
 }  // namespace pyptx::driver

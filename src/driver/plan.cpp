@@ -6,6 +6,7 @@
 // total: it accepts exactly what the writer writes and says what is wrong with anything else.
 #include "pyptx/driver/plan.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -18,7 +19,7 @@ using support::concat;
 
 constexpr std::string_view kMagic = "pyptx-plan";
 constexpr std::string_view kVersion = "1";
-constexpr std::string_view kKindLetters = "pvmM";  // in the order of ParamSlot::Kind
+constexpr std::string_view kKindLetters = "pvmMa";  // in the order of ParamSlot::Kind
 constexpr std::size_t kMapNumbers = 24;
 constexpr std::size_t kLongMapNumbers = 33;  // of a map that is interleaved or of im2col
 
@@ -288,6 +289,11 @@ std::vector<std::uint32_t> LaunchPlan::map_tensors() const {
     if (slot.kind == Kind::MapPointer || slot.kind == Kind::MapValue) out.push_back(slot.tensor);
   }
   return out;
+}
+
+std::size_t LaunchPlan::argument_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count(params, ParamSlot::Kind::Argument, &ParamSlot::kind));
 }
 
 std::string LaunchPlan::to_text() const {

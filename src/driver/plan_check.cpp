@@ -48,18 +48,21 @@ Problem cluster_problem(const LaunchPlan& plan) {
     return shape("the cluster", concat("at most ", kClusterCtas, " blocks"),
                  concat(text(plan.cluster), ", ", volume(plan.cluster), " blocks"));
   }
-  if (plan.grid.x % plan.cluster.x != 0 || plan.grid.y % plan.cluster.y != 0 ||
-      plan.grid.z % plan.cluster.z != 0) {
-    return shape("the grid", concat("a multiple of the cluster ", text(plan.cluster)),
-                 text(plan.grid));
-  }
   return std::nullopt;
+}
+
+/// Whether the clusters of a plan fill this grid; the cluster is known to have no zero.
+Problem division_problem(const Dim3& grid, const Dim3& cluster) {
+  if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) {
+    return std::nullopt;
+  }
+  return shape("the grid", concat("a multiple of the cluster ", text(cluster)), text(grid));
 }
 
 Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
   const ParamSlot& slot = plan.params[index];
   const std::string name = concat("parameter ", index);
-  if (slot.kind == ParamSlot::Kind::Scalar) {
+  if (slot.kind == ParamSlot::Kind::Scalar || slot.kind == ParamSlot::Kind::Argument) {
     if (slot.size == 1 || slot.size == 2 || slot.size == 4 || slot.size == 8) return std::nullopt;
     return shape(concat("the size of ", name), "1, 2, 4 or 8 bytes", concat(slot.size));
   }
@@ -76,6 +79,11 @@ Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
 
 }  // namespace
 
+std::optional<Diagnostic> LaunchPlan::grid_problem(const Dim3& grid) const {
+  if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
+  return division_problem(grid, cluster);
+}
+
 std::optional<Diagnostic> LaunchPlan::problem() const {
   if (entry.empty()) return Diagnostic(Kind::BadPlan, {"it names no entry"});
   if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
@@ -85,6 +93,7 @@ std::optional<Diagnostic> LaunchPlan::problem() const {
                  concat(text(block), ", ", volume(block), " threads"));
   }
   if (auto found = cluster_problem(*this)) return found;
+  if (auto found = division_problem(grid, cluster)) return found;
   if (!tensor_bytes.empty() && tensor_bytes.size() != tensor_count) {
     return Diagnostic(Kind::BadPlan,
                       {concat("it counts ", tensor_count, " tensors and gives the bytes of ",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace pyptx::interop {
 namespace {
@@ -18,7 +19,9 @@ emu::Dim3 dim3(const driver::Dim3& dim) { return {dim.x, dim.y, dim.z}; }
 /// Fills the parameter block of one launch, slot by slot.
 class Binder {
  public:
-  Binder(std::span<const HostTensor> tensors, std::size_t map_pointers) : tensors_(tensors) {
+  Binder(std::span<const HostTensor> tensors, std::span<const std::uint64_t> scalars,
+         std::size_t map_pointers)
+      : tensors_(tensors), scalars_(scalars) {
     // Reserved at once: the addresses of its elements go into the parameter block.
     out_.maps.reserve(map_pointers);
   }
@@ -32,6 +35,7 @@ class Binder {
     }
     using Kind = driver::ParamSlot::Kind;
     if (slot.kind == Kind::Scalar) return put(place, &slot.bits);
+    if (slot.kind == Kind::Argument) return put(place, &scalars_[next_scalar_++]);
     if (slot.tensor >= tensors_.size()) {
       return diag::fail(diag::Kind::BadPlan,
                         {"parameter " + std::to_string(index) + " is of tensor " +
@@ -65,16 +69,27 @@ class Binder {
   }
 
   std::span<const HostTensor> tensors_;
+  std::span<const std::uint64_t> scalars_;  // as many as the plan has arguments
+  std::size_t next_scalar_ = 0;
   EmulatorLaunch out_;
 };
 
 }  // namespace
 
 diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::LaunchPlan& plan,
-                                  std::span<const HostTensor> tensors) {
+                                  std::span<const HostTensor> tensors,
+                                  std::span<const std::uint64_t> scalars,
+                                  const std::optional<driver::Dim3>& grid) {
   if (tensors.size() != plan.tensor_count) {
     return diag::fail(diag::Kind::TensorCount, {plan.entry, std::to_string(plan.tensor_count),
                                                 std::to_string(tensors.size())});
+  }
+  if (const std::size_t count = plan.argument_count(); scalars.size() != count) {
+    return diag::fail(diag::Kind::ScalarCount,
+                      {plan.entry, std::to_string(count), std::to_string(scalars.size())});
+  }
+  if (grid) {
+    if (auto problem = plan.grid_problem(*grid)) return diag::fail(std::move(*problem));
   }
   const auto places = emu::params(program);
   if (places.size() != plan.params.size()) {
@@ -86,9 +101,9 @@ diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::Lau
   for (const auto& slot : plan.params) {
     map_pointers += slot.kind == driver::ParamSlot::Kind::MapPointer ? 1 : 0;
   }
-  Binder binder(tensors, map_pointers);
+  Binder binder(tensors, scalars, map_pointers);
   emu::Launch& launch = binder.out().launch;
-  launch.grid = dim3(plan.grid);
+  launch.grid = dim3(grid.value_or(plan.grid));
   launch.block = dim3(plan.block);
   launch.cluster = dim3(plan.cluster);
   launch.dynamic_shared = plan.dynamic_shared;
@@ -114,17 +129,24 @@ diag::Status prepare(KernelImage& image, int device) {
 }
 
 diag::Status launch(KernelImage& image, int device, void* stream,
-                    std::span<const std::uint64_t> pointers) {
+                    const driver::LaunchArguments& arguments) {
   auto launcher = image.launcher(device);
   if (!launcher) return launcher.failure();
-  return (*launcher)->launch(stream, device, pointers.data(), pointers.size());
+  return (*launcher)->launch(stream, device, arguments);
+}
+
+diag::Status launch(KernelImage& image, int device, void* stream,
+                    std::span<const std::uint64_t> pointers) {
+  return launch(image, device, stream, driver::LaunchArguments{.pointers = pointers});
 }
 
 diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor> tensors,
-                                  const emu::Options& options) {
+                                  const emu::Options& options,
+                                  std::span<const std::uint64_t> scalars,
+                                  const std::optional<driver::Dim3>& grid) {
   auto program = image.program();
   if (!program) return program.failure();
-  auto bound = bind(**program, image.plan(), tensors);
+  auto bound = bind(**program, image.plan(), tensors, scalars, grid);
   if (!bound) return bound.failure();
   bound->launch.options = options;
   return emu::run(**program, bound->launch);

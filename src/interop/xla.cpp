@@ -144,7 +144,7 @@ XLA_FFI_Error* prepare_cuda(const Frame& frame) {
 diag::Status launch_site(const Site& site, std::int32_t device, void* stream,
                          std::span<const std::uint64_t> tensors) {
   if (const driver::Launcher* ready = site.state().ready(device)) {
-    return ready->launch(stream, device, tensors.data(), tensors.size());
+    return ready->launch(stream, device, {.pointers = tensors});
   }
   return site->image != nullptr
              ? launch(*site->image, device, stream, tensors)

@@ -2,6 +2,7 @@
 //
 // The emulator for Python: options by their words, the report as a dictionary.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -129,7 +130,9 @@ std::vector<interop::HostTensor> host_tensors(const std::vector<std::uint64_t>& 
 nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  const std::vector<std::uint64_t>& sizes, std::uint64_t seed, unsigned threads,
                  bool counters, const std::optional<std::string>& trace, const nb::object& progress,
+                 const std::vector<std::uint64_t>& scalars, std::optional<Triple> grid,
                  const nb::kwargs& words) {
+  const auto given = grid ? std::optional(dim3(*grid)) : std::nullopt;
   const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes);
   emu::Options options;
   options.seed = seed;
@@ -151,7 +154,7 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   }
   auto report = [&] {
     nb::gil_scoped_release release;
-    return interop::emulate(image, tensors, options);
+    return interop::emulate(image, tensors, options, scalars, given);
   }();
   if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // see has_raised
   if (trace && !file) raise_os_error(*trace);
@@ -163,7 +166,9 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
 void bind_emulator(nb::module_& m) {
   m.def("emulate", &emulate, nb::arg("image"), nb::arg("pointers"), nb::arg("sizes"),
         nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("counters") = false,
-        nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(), nb::arg("words"));
+        nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(),
+        nb::arg("scalars") = std::vector<std::uint64_t>{}, nb::arg("grid") = nb::none(),
+        nb::arg("words"));
 }
 
 }  // namespace pyptx::python

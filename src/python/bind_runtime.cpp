@@ -25,6 +25,7 @@
 #include "errors.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/run.h"
+#include "pyptx/interop/scalar.h"
 #include "trace.h"
 
 namespace pyptx::python {
@@ -93,20 +94,50 @@ driver::LaunchPlan make_plan(std::string entry, Triple grid, Triple block, Tripl
 void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint32_t tensor,
               std::uint32_t size, std::uint64_t bits, const layout::TensorMap& map) {
   using Kind = driver::ParamSlot::Kind;
-  if (kind != Kind::Scalar && tensor >= plan.tensor_count) {
+  const bool is_scalar = kind == Kind::Scalar || kind == Kind::Argument;
+  if (!is_scalar && tensor >= plan.tensor_count) {
     throw nb::index_error("the plan counts fewer tensors");
   }
-  if (kind == Kind::Scalar && size != 1 && size != 2 && size != 4 && size != 8) {
+  if (is_scalar && size != 1 && size != 2 && size != 4 && size != 8) {
     throw nb::value_error("a scalar takes 1, 2, 4 or 8 bytes");
   }
   plan.params.push_back({kind, tensor, size, bits, map});
 }
 
+/// The bits of a float or int as a parameter of that type, or None where it cannot hold the number.
+std::optional<std::uint64_t> scalar_bits(const std::string& type, const nb::object& number) {
+  const interop::ScalarType* found = interop::find_scalar_type(type);
+  if (found == nullptr) throw nb::value_error(("no parameter has the type " + type).c_str());
+  if (PyFloat_Check(number.ptr()))
+    return interop::Number(PyFloat_AS_DOUBLE(number.ptr())).bits(*found);
+  if (!PyLong_Check(number.ptr())) throw nb::type_error("a scalar is a float or an int");
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow == 0) return interop::Number(value).bits(*found);
+  const unsigned long long large = overflow < 0 ? 0 : PyLong_AsUnsignedLongLong(number.ptr());
+  if (overflow < 0 || PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return interop::Number(large).bits(*found);
+}
+
+nb::tuple scalar_types() {
+  nb::list names;
+  for (const interop::ScalarType& type : interop::scalar_types()) {
+    names.append(nb::str(type.name.data(), type.name.size()));
+  }
+  return nb::tuple(names);
+}
+
 void launch(KernelImage& image, int device, std::uint64_t stream,
-            const std::vector<std::uint64_t>& pointers) {
+            const std::vector<std::uint64_t>& pointers, const std::vector<std::uint64_t>& scalars,
+            std::optional<Triple> grid) {
+  driver::LaunchArguments arguments{.pointers = pointers, .scalars = scalars};
+  if (grid) arguments.grid = dim3(*grid);
   auto launched = [&] {
     nb::gil_scoped_release release;
-    return interop::launch(image, device, reinterpret_cast<void*>(stream), pointers);
+    return interop::launch(image, device, reinterpret_cast<void*>(stream), arguments);
   }();
   unwrap(launched, image.locations().get());
 }
@@ -194,6 +225,10 @@ void bind_plan(nb::module_& m) {
           },
           nb::arg("bits"), nb::arg("size"))
       .def(
+          "add_argument",
+          [](LaunchPlan& p, std::uint32_t size) { add_slot(p, Kind::Argument, 0, size, 0, {}); },
+          nb::arg("size"), "A scalar that each launch brings.")
+      .def(
           "add_map_pointer",
           [](LaunchPlan& p, std::uint32_t t, const layout::TensorMap& map) {
             add_slot(p, Kind::MapPointer, t, 8, 0, map);
@@ -218,6 +253,7 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("cluster", [](const LaunchPlan& p) { return triple(p.cluster); })
       .def_ro("dynamic_shared", &LaunchPlan::dynamic_shared)
       .def_ro("tensor_count", &LaunchPlan::tensor_count)
+      .def_prop_ro("argument_count", &driver::LaunchPlan::argument_count)
       .def_prop_ro("map_tensors", &driver::LaunchPlan::map_tensors)
       .def("__eq__", [](const LaunchPlan& a, const LaunchPlan& b) { return a == b; });
 }
@@ -237,8 +273,11 @@ void bind_image(nb::module_& m) {
       .def("cubin", &cubin)
       .def("assemble", &assemble, nb::arg("flags"))
       .def("cu_function", &cu_function);
+  m.attr("SCALAR_TYPES") = scalar_types();
+  m.def("scalar_bits", &scalar_bits, nb::arg("type"), nb::arg("number"));
   m.def("launch", &launch, nb::arg("image"), nb::arg("device"), nb::arg("stream"),
-        nb::arg("pointers"));
+        nb::arg("pointers"), nb::arg("scalars") = std::vector<std::uint64_t>{},
+        nb::arg("grid") = nb::none());
 }
 
 }  // namespace

@@ -23,6 +23,16 @@ namespace pyptx::driver {
 
 class MapSlot;  // src/driver/map_slot.h
 
+/// What one call brings beside the plan.
+struct LaunchArguments {
+  /// The tensors' addresses on the device, inputs then outputs, as many as the plan counts.
+  std::span<const std::uint64_t> pointers;
+  /// The bits of the plan's run-time scalars, in their order.
+  std::span<const std::uint64_t> scalars = {};
+  /// In place of the plan's: a grid that depends on a scalar.
+  std::optional<Dim3> grid = {};
+};
+
 class Launcher {
  public:
   /// Checks what can be checked without a device: the shape of the launch and of its parameters.
@@ -39,10 +49,8 @@ class Launcher {
   /// a device does it too; do it earlier to keep loading out of a capture or a timed region.
   diag::Status prepare(int device) const;
 
-  /// Launches on `stream` (a CUstream; null is the device's default stream). `pointers` holds the
-  /// tensors' addresses on `device`, inputs then outputs, as many as the plan counts.
-  diag::Status launch(void* stream, int device, const std::uint64_t* pointers,
-                      std::size_t count) const;
+  /// Launches on `stream` (a CUstream; null is the device's default stream).
+  diag::Status launch(void* stream, int device, const LaunchArguments& arguments) const;
 
   const LaunchPlan& plan() const { return plan_; }
   Kernel& kernel() const { return *kernel_; }
@@ -55,23 +63,28 @@ class Launcher {
     std::uint32_t offset;
     std::uint32_t tensor;
   };
+  struct ScalarPatch {
+    std::uint32_t offset;
+    std::uint32_t size;
+  };
 
   Launcher(LaunchPlan plan, std::shared_ptr<Kernel> kernel);
   diag::Status lay_out();
-  diag::Status check_pointers(const std::uint64_t* pointers, std::size_t count) const;
-  diag::Status fill(int device, const std::uint64_t* pointers, unsigned char* block) const;
+  diag::Status check_pointers(std::span<const std::uint64_t> pointers) const;
+  diag::Status fill(int device, const LaunchArguments& arguments, unsigned char* block) const;
   diag::Status check_parameters(int device) const;
   diag::Status check_elsewhere(void* stream, int device) const;
-  diag::Status submit(void* stream, int device, const std::uint64_t* pointers, unsigned char* block,
-                      void** params) const;
+  diag::Status submit(void* stream, int device, const LaunchArguments& arguments,
+                      unsigned char* block, void** params) const;
   [[gnu::noinline]] diag::Status submit_large(void* stream, int device,
-                                              const std::uint64_t* pointers) const;
+                                              const LaunchArguments& arguments) const;
 
   LaunchPlan plan_;
   std::shared_ptr<Kernel> kernel_;
   std::vector<unsigned char> block_;    // the constant bytes, zero where a call fills in
   std::vector<std::uint32_t> offsets_;  // of each parameter in the block
   std::vector<PointerPatch> pointers_;
+  std::vector<ScalarPatch> scalars_;
   std::vector<std::unique_ptr<MapSlot>> maps_;
   bool count_is_known_ = false;  // that the kernel takes as many parameters as the plan passes
   std::unique_ptr<Prebuilt> prebuilt_;

@@ -31,6 +31,7 @@ struct ParamSlot {
     Scalar,      // the low `size` bytes of `bits`
     MapPointer,  // the device address of a tensor map over tensor `tensor` (8 bytes)
     MapValue,    // that tensor map itself (128 bytes, 64-byte aligned)
+    Argument,    // the low `size` bytes of a scalar that the call brings: the next one in order
   };
   Kind kind = Kind::Pointer;
   std::uint32_t tensor = 0;  // index over inputs, then outputs
@@ -57,6 +58,12 @@ struct LaunchPlan {
   /// Why no device could launch it (a tensor that is not counted, a scalar of three bytes, a
   /// cluster that does not divide the grid), or nothing.
   std::optional<diag::Diagnostic> problem() const;
+
+  /// Why a call cannot launch it with this grid in place of its own, or nothing.
+  std::optional<diag::Diagnostic> grid_problem(const Dim3& grid) const;
+
+  /// How many scalars a call brings.
+  std::size_t argument_count() const;
 
   /// Tensors over which a map is made, one for each map. Their addresses are multiples of
   /// kMappedAlignment.

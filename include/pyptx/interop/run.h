@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,13 +25,19 @@ struct HostTensor {
 /// Loads an image on `device`, so that its first launch there has nothing left to do.
 diag::Status prepare(KernelImage& image, int device);
 
-/// Launches on `stream` of `device`. `pointers`: the plan's tensors, inputs then outputs.
+/// Launches on `stream` of `device`.
+diag::Status launch(KernelImage& image, int device, void* stream,
+                    const driver::LaunchArguments& arguments);
+/// The same for a plan without run-time scalars.
 diag::Status launch(KernelImage& image, int device, void* stream,
                     std::span<const std::uint64_t> pointers);
 
 /// Runs the whole grid on the calling thread and the emulator's own, and returns when it is done.
+/// `scalars` and `grid` are those of driver::LaunchArguments.
 diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor> tensors,
-                                  const emu::Options& options = {});
+                                  const emu::Options& options = {},
+                                  std::span<const std::uint64_t> scalars = {},
+                                  const std::optional<driver::Dim3>& grid = {});
 
 /// An emulator launch with the memory that its parameter block points into.
 struct EmulatorLaunch {
@@ -41,8 +48,10 @@ struct EmulatorLaunch {
   std::vector<Map> maps;  // those passed by address; listed among launch.buffers
 };
 
-/// The launch of `program` that `plan` describes, for these tensors.
+/// The launch of `program` that `plan` describes, for these tensors and run-time scalars.
 diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::LaunchPlan& plan,
-                                  std::span<const HostTensor> tensors);
+                                  std::span<const HostTensor> tensors,
+                                  std::span<const std::uint64_t> scalars = {},
+                                  const std::optional<driver::Dim3>& grid = {});
 
 }  // namespace pyptx::interop

@@ -67,7 +67,8 @@ class FakeDriverTest : public testing::Test {
     std::size_t end = 0;
     for (const ParamSlot& slot : plan.params) {
       const bool is_map = slot.kind == Kind::MapValue;
-      const std::size_t size = is_map ? 128 : slot.kind == Kind::Scalar ? slot.size : 8;
+      const bool is_scalar = slot.kind == Kind::Scalar || slot.kind == Kind::Argument;
+      const std::size_t size = is_map ? 128 : is_scalar ? slot.size : 8;
       const std::size_t alignment = is_map ? 64 : size;
       const std::size_t offset = (end + alignment - 1) / alignment * alignment;
       cuda().parameters.emplace_back(offset, size);

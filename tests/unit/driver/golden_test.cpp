@@ -48,7 +48,7 @@ class GoldenTest : public FakeDriverTest {
   }
   static diag::Diagnostic refusal(const LaunchPlan& plan, std::vector<std::uint64_t> tensors,
                                   int device = 0) {
-    const auto status = launcher(plan)->launch(nullptr, device, tensors.data(), tensors.size());
+    const auto status = launcher(plan)->launch(nullptr, device, {.pointers = tensors});
     EXPECT_FALSE(status.ok());
     return status.error();
   }
@@ -100,6 +100,9 @@ TEST_F(GoldenTest, Driver) {
   goldens.expect(refusal(clusters, {}, 2));
   goldens.expect(refusal(plan(2), {0x1000}));
   goldens.expect(refusal(plan(2), {0x1000, 0}));
+  LaunchPlan scaled = plan(1);
+  scaled.params.emplace_back().kind = ParamSlot::Kind::Argument;
+  goldens.expect(refusal(scaled, {0x1000}));
   cuda().static_shared = 40000;
   LaunchPlan large = plan(0);
   large.dynamic_shared = 200000;
@@ -118,7 +121,7 @@ TEST_F(GoldenTest, Driver) {
   ASSERT_TRUE(prepared->prepare(0).ok());
   cuda().failures["cuLaunchKernelEx"] = cuda::kIllegalAddress;
   const std::uint64_t tensor = 0x1000;
-  goldens.expect(prepared->launch(nullptr, 0, &tensor, 1).error());
+  goldens.expect(prepared->launch(nullptr, 0, {.pointers = {&tensor, 1}}).error());
   cuda().failures.clear();
   cuda().knows_parameters = true;
   cuda().parameters = {{0, 8}, {8, 4}};

@@ -73,7 +73,7 @@ class LaunchTest : public FakeDriverTest {
   }
   static diag::Status launch(const Launcher& launcher, std::vector<std::uint64_t> pointers,
                              int device = 0, void* stream = kStream) {
-    return launcher.launch(stream, device, pointers.data(), pointers.size());
+    return launcher.launch(stream, device, {.pointers = pointers});
   }
   static std::string refusal(const diag::Status& status) {
     EXPECT_EQ(cuda().launch_count, 0) << "launched although it was refused";
@@ -426,7 +426,8 @@ TEST_F(LaunchTest, ThreadsLaunchTogether) {
       for (int i = 0; i < kEach; ++i) {
         const std::uint64_t base = static_cast<std::uint64_t>(1 + (t * 7 + i) % 11) << 16;
         const std::uint64_t pointers[] = {base, base + 4096};
-        if (!launcher->launch(i % 2 == 0 ? nullptr : kStream, i % 3 == 0 ? 1 : 0, pointers, 2)) {
+        if (!launcher->launch(i % 2 == 0 ? nullptr : kStream, i % 3 == 0 ? 1 : 0,
+                              {.pointers = pointers})) {
           ++failed;
         }
       }

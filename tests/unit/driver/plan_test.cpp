@@ -66,6 +66,18 @@ TEST(PlanText, RoundTrips) {
   EXPECT_EQ(*back, sample());
 }
 
+TEST(PlanText, HasScalarsThatACallBrings) {
+  LaunchPlan plan = sample();
+  EXPECT_EQ(plan.argument_count(), 0U);
+  plan.params[1].kind = ParamSlot::Kind::Argument;
+  plan.params[1].bits = 0;
+  EXPECT_EQ(plan.argument_count(), 1U);
+  EXPECT_THAT(plan.to_text(), HasSubstr(" p:1,8,0 a:0,4,0 M:"));
+  const auto back = LaunchPlan::from_text(plan.to_text());
+  ASSERT_TRUE(back.ok()) << back.error().message();
+  EXPECT_EQ(*back, plan);
+}
+
 TEST(PlanText, KeepsAnyEntryName) {
   for (const std::string& name : {std::string("%odd name\n"), std::string(), std::string("a%b"),
                                   std::string("z\0z", 3), std::string("\xc3\xa9")}) {
@@ -113,7 +125,7 @@ LaunchPlan random_plan(std::mt19937_64& random) {
   if (below(2) == 0) plan.tensor_bytes.assign(plan.tensor_count, random());
   plan.params.resize(below(5));
   for (ParamSlot& slot : plan.params) {
-    slot.kind = static_cast<ParamSlot::Kind>(below(4));
+    slot.kind = static_cast<ParamSlot::Kind>(below(5));
     slot.tensor = word();
     slot.size = word();
     slot.bits = random() >> below(64);
@@ -151,7 +163,7 @@ TEST(PlanText, RoundTripsRandomPlans) {
 // Whatever the damage: an error, or a plan that is written exactly as the damaged text.
 TEST(PlanText, ReadsDamagedTextTotally) {
   std::mt19937_64 random(2);
-  static constexpr std::string_view kAlphabet = "0123456789,: %pvmMgbcst\n\xff";
+  static constexpr std::string_view kAlphabet = "0123456789,: %pvmMagbcst\n\xff";
   int accepted = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string text = (i % 2 == 0 ? sample() : random_plan(random)).to_text();
@@ -212,12 +224,27 @@ TEST(PlanProblem, RefusesShapes) {
             "PTX0704: not a launch plan: it names no entry");
 }
 
+TEST(PlanProblem, RefusesGridsOfACall) {
+  const auto of = [](const Dim3& grid) {
+    const auto problem = sample().grid_problem(grid);
+    return problem ? problem->message() : "none";
+  };
+  EXPECT_EQ(of({2, 1, 1}), "none");
+  EXPECT_EQ(of({0x7ffffffe, 65535, 65535}), "none");
+  EXPECT_THAT(of({2, 0, 1}), HasSubstr("the grid must be between (1, 1, 1) and"));
+  EXPECT_THAT(of({2, 65536, 1}), HasSubstr("got (2, 65536, 1)"));
+  EXPECT_THAT(of({0x80000000, 1, 1}), HasSubstr("got (2147483648, 1, 1)"));
+  EXPECT_THAT(of({3, 1, 1}), HasSubstr("a multiple of the cluster (2, 1, 1), got (3, 1, 1)"));
+}
+
 TEST(PlanProblem, RefusesParameters) {
   LaunchPlan plan = sample();
   plan.params[0].tensor = 2;
   EXPECT_EQ(problem_of(plan), "PTX0705: the tensor of parameter 0 must be one of 2, got tensor 2");
   plan = sample();
   plan.params[1].size = 3;
+  EXPECT_EQ(problem_of(plan), "PTX0705: the size of parameter 1 must be 1, 2, 4 or 8 bytes, got 3");
+  plan.params[1].kind = ParamSlot::Kind::Argument;
   EXPECT_EQ(problem_of(plan), "PTX0705: the size of parameter 1 must be 1, 2, 4 or 8 bytes, got 3");
   plan = sample();
   plan.params[2].map.strides[0] = 2050;

@@ -85,6 +85,25 @@ TEST_F(RunTest, PlansThatDoNotFitTheKernelAreRefused) {
   EXPECT_EQ(kind_of(plan, tensors), diag::Kind::BadPlan);
 }
 
+TEST_F(RunTest, ScalarsAndTheGridOfACallReachTheKernel) {
+  LaunchPlan plan = kernels::add_plan(100);
+  plan.params[3] = {Kind::Argument, 0, 4, 0, {}};
+  KernelImage image(kernels::kAdd, "sm_90a", plan, nullptr);
+  const HostTensor tensors[] = {tensor(a), tensor(b), tensor(c)};
+  const std::uint64_t count[] = {40};
+  ASSERT_TRUE(emulate(image, tensors, {}, count));
+  EXPECT_EQ(c[39], a[39] + b[39]);
+  EXPECT_EQ(c[40], -1.0F);
+  const std::uint64_t all[] = {100};
+  ASSERT_TRUE(emulate(image, tensors, {}, all, driver::Dim3{3, 1, 1}));
+  EXPECT_EQ(c[95], a[95] + b[95]);
+  EXPECT_EQ(c[96], -1.0F) << "the fourth block was not launched";
+
+  EXPECT_EQ(emulate(image, tensors).error().kind, diag::Kind::ScalarCount);
+  EXPECT_EQ(emulate(image, tensors, {}, all, driver::Dim3{0, 1, 1}).error().kind,
+            diag::Kind::LaunchShape);
+}
+
 TEST_F(RunTest, TextThatIsNotPtxIsReportedEachTime) {
   KernelImage image("add.f32 oh no", "sm_90a", kernels::add_plan(100), nullptr);
   EXPECT_FALSE(image.program());

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw parameters given by keyword are arguments of the launch: no value makes a new image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyptx import Tile, _core, kernel, ptx, reg
+from pyptx._errors import LaunchError
+from pyptx.types import f32, u32
+
+
+def make_scale(**options: Any) -> Any:
+    """y[i] = alpha * x[i] for i < count, else N; count and alpha come at run time."""
+
+    @kernel(
+        arch="sm_90a",
+        in_specs=(Tile("N", f32),),
+        out_specs=(Tile("N", f32),),
+        block=(64, 1, 1),
+        raw_params=[("f32", "alpha"), ("u32", "N"), ("u32", "count")],
+        **options,
+    )
+    def scale(X, Y):
+        px, py = ptx.global_ptrs(X, Y)
+        alpha, n, count = ptx.param(f32, "alpha"), ptx.param(u32, "N"), ptx.param(u32, "count")
+        tid = reg.from_(ptx.special.tid.x(), u32)
+        with ptx.if_(tid < n):
+            value = reg.scalar(f32)
+            ptx.inst.cvt.rn.f32.u32(value, n)
+            with ptx.if_(tid < count):
+                ptx.inst.ld.global_.f32(value, ptx.addr(px + tid * 4))
+                ptx.inst.mul.f32(value, value, alpha)
+            ptx.inst.st.global_.f32(ptx.addr(py + tid * 4), value)
+        ptx.ret()
+
+    return scale
+
+
+def expected(x: Any, alpha: float, count: int) -> Any:
+    x = np.asarray(x)
+    return np.where(np.arange(x.size) < count, x * np.float32(alpha), np.float32(x.size))
+
+
+def images(k: Any) -> list[Any]:
+    return [image for traced in k.specializer._traces.values() for image in traced.images.values()]
+
+
+X = np.arange(1, 41, dtype=np.float32)
+
+
+def test_values_change_and_the_image_does_not() -> None:
+    k = make_scale()
+    for alpha in (0.5, -3.0, np.float32(7), 2):
+        for count in (3, np.int64(40)):
+            np.testing.assert_array_equal(k(X, alpha=alpha, count=count), expected(X, alpha, count))
+    [image] = images(k)
+    assert image.plan.argument_count == 2
+    assert " a:0,4,0 v:0,4,40 a:0,4,0" in image.plan.text  # N is known from the shape
+
+
+def test_dimensions_and_template_values_stay_constants() -> None:
+    k = make_scale()
+    signature = k.signature
+    assert signature.runtime_scalars({"alpha": 1, "count": 1, "N": 4}) == (
+        ("f32", "alpha"),
+        ("u32", "count"),
+    )
+    assert signature.runtime_scalars({"count": 1}) == (("u32", "count"),)
+    assert signature.runtime_scalars({}) == ()
+
+    @kernel(in_specs=(Tile("N", f32),), out_specs=(), raw_params=[("u32", "depth")])
+    def of_template(X, *, depth=3):
+        ptx.ret()
+
+    assert of_template.signature.runtime_scalars({"depth": 5}) == ()
+    of_template(X, depth=5)
+    assert [image.plan.argument_count for image in images(of_template)] == [0]
+
+
+def test_a_grid_may_ask_for_a_scalar() -> None:
+    k = make_scale(grid=lambda count: (count, 1, 1))
+    for count in (1, 2, 1):
+        np.testing.assert_array_equal(k(X, alpha=2.0, count=count), expected(X, 2.0, count))
+    assert sorted(image.plan.grid for image in images(k)) == [(1, 1, 1), (2, 1, 1)]
+
+
+def test_every_way_of_running_brings_the_values() -> None:
+    torch = pytest.importorskip("torch")
+    k = make_scale()
+    tensor = torch.from_numpy(X.copy())
+    for alpha in (0.25, 4.0):
+        wanted = expected(X, alpha, 30)
+        np.testing.assert_array_equal(k.emulate(X, alpha=alpha, count=30), wanted)
+        np.testing.assert_array_equal(k(tensor, alpha=alpha, count=30), wanted)
+        np.testing.assert_array_equal(k.emulate(tensor, alpha=alpha, count=30), wanted)
+        out = np.zeros_like(X)
+        k.launch(X, out, alpha=alpha, count=30)
+        np.testing.assert_array_equal(out, wanted)
+    assert len(images(k)) == 1
+
+
+def test_what_a_type_cannot_hold_is_refused_by_name() -> None:
+    k = make_scale()
+    with pytest.raises(LaunchError, match=r"raw parameter 'count' \(.u32\) cannot hold -1"):
+        k(X, alpha=1.0, count=-1)
+    with pytest.raises(LaunchError, match=r"raw parameter 'alpha' \(.f32\) cannot hold 1e\+39"):
+        k(X, alpha=1e39, count=1)
+    with pytest.raises(TypeError, match="needs a value for the raw parameter 'count'"):
+        k(X, alpha=1.0)
+
+
+def test_an_image_is_not_run_with_another_number_of_scalars() -> None:
+    k = make_scale()
+    y = k(X, alpha=1.0, count=1)
+    [image] = images(k)
+    memory = [X.ctypes.data, y.ctypes.data], [X.nbytes, y.nbytes]
+    with pytest.raises(LaunchError, match="'scale' takes 2 scalars at run time, got 0"):
+        _core.emulate(image, *memory)
+    one, forty = _core.scalar_bits("f32", 1.0), _core.scalar_bits("u32", 40)
+    _core.emulate(image, *memory, scalars=[one, forty], grid=(1, 1, 1))
+    np.testing.assert_array_equal(y, X)
+    with pytest.raises(LaunchError, match="the grid must be between"):
+        _core.emulate(image, *memory, scalars=[one, forty], grid=(0, 1, 1))
+
+
+def test_bits_of_numbers() -> None:
+    assert _core.SCALAR_TYPES[:4] == ("b8", "b16", "b32", "b64")
+    assert _core.scalar_bits("f16", 65520.0) is None
+    assert _core.scalar_bits("bf16", 1.0) == 0x3F80
+    assert _core.scalar_bits("s8", -128) == 0x80
+    assert _core.scalar_bits("u64", 2**64 - 1) == 2**64 - 1
+    for number in (2**64, -(2**63) - 1, 10**40, 1.0):
+        assert _core.scalar_bits("s64", number) is None
+    with pytest.raises(ValueError, match="no parameter has the type f8"):
+        _core.scalar_bits("f8", 1.0)
+    with pytest.raises(TypeError, match="a scalar is a float or an int"):
+        _core.scalar_bits("f32", "1")
