@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launching with no Python: a kernel written in C++ (rms_norm.h) and, where a file is named, a GEMM
-// that was traced in Python and saved:
+// Launching with no Python: kernels written in C++ (rms_norm.h, and one with a scalar that each
+// launch brings) and, where a file is named, a GEMM that was traced in Python and saved:
 //
 //     python -c "from gemm import build_gemm; build_gemm().save('gemm.pyptx', M=256, N=128, K=192)"
 //     launch [gemm.pyptx]
 //
-// Both run on the first GPU that can run them, else on the emulator, and are compared with float64.
+// All run on the first GPU that can run them, else on the emulator, and are compared with float64.
 // The driver is opened at run time; nothing of CUDA is needed to build this.
 #include <algorithm>
 #include <bit>
@@ -60,7 +60,8 @@ Bytes bf16_bytes_of(std::span<float> values) {
 }
 
 /// Tensors to the device, one launch, tensors back.
-diag::Status run_on_device(const SavedKernel& kernel, std::vector<Bytes>& tensors) {
+diag::Status run_on_device(const SavedKernel& kernel, std::vector<Bytes>& tensors,
+                           std::span<const Number> values) {
   auto stream = Stream::create(kDevice);
   if (!stream) return stream.failure();
   std::vector<DeviceMemory> memory;
@@ -72,7 +73,7 @@ diag::Status run_on_device(const SavedKernel& kernel, std::vector<Bytes>& tensor
     arguments.push_back({memory.back().address(), memory.back().bytes()});
     if (auto copied = memory.back().copy_from(tensor.data(), *stream); !copied) return copied;
   }
-  if (auto launched = kernel.launch(stream->handle(), kDevice, arguments); !launched) {
+  if (auto launched = kernel.launch(stream->handle(), kDevice, arguments, values); !launched) {
     return launched;
   }
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -81,13 +82,14 @@ diag::Status run_on_device(const SavedKernel& kernel, std::vector<Bytes>& tensor
   return stream->synchronize();
 }
 
-diag::Status run_on_emulator(const SavedKernel& kernel, std::vector<Bytes>& tensors) {
+diag::Status run_on_emulator(const SavedKernel& kernel, std::vector<Bytes>& tensors,
+                             std::span<const Number> values) {
   std::vector<HostTensor> arguments;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto address = reinterpret_cast<std::uintptr_t>(tensors[i].data());
     arguments.push_back({address, tensors[i].size(), i >= kernel.inputs.size()});
   }
-  const auto report = kernel.emulate(arguments);
+  const auto report = kernel.emulate(arguments, {}, values);
   if (!report) return diag::fail(report.error());
   return diag::success();
 }
@@ -100,12 +102,14 @@ bool runs_on_device(const SavedKernel& kernel) {
   return ready.ok();
 }
 
-/// Runs the kernel and compares its output, f32, with `expected`. `tensors` has the inputs.
+/// Runs the kernel and compares its output, f32, with `expected`. `tensors` has the inputs,
+/// `values` those of its scalars.
 bool check(const SavedKernel& kernel, std::vector<Bytes> tensors, std::span<const double> expected,
-           double tolerance) {
+           double tolerance, std::span<const Number> values = {}) {
   tensors.emplace_back(kernel.outputs[0].bytes);
   const bool on_device = runs_on_device(kernel);
-  const auto done = on_device ? run_on_device(kernel, tensors) : run_on_emulator(kernel, tensors);
+  const auto done =
+      on_device ? run_on_device(kernel, tensors, values) : run_on_emulator(kernel, tensors, values);
   if (!done) {
     std::cerr << diag::render(done.error(), kernel.image->locations().get());
     return false;
@@ -159,6 +163,47 @@ bool run_rms_norm(std::int64_t rows, std::int64_t columns) {
   return check(*kernel, {bytes_of(x), bytes_of(w)}, rms_norm_of(x, w, kEps), 1e-5);
 }
 
+// --- a scalar that each launch brings ------------------------------------------------------------
+
+bool run_scale(std::int64_t count) {
+  using namespace pyptx::types;
+  KernelOptions options;
+  options.raw_params = {{f32, "alpha"}};
+  const auto body = [](const Tensor& X, const Tensor& Y) {
+    const auto [px, py] = ptx::global_ptrs(X, Y);
+    const Reg offset = reg::from(ptx::special::ctaid.x(), u32) * 4;
+    const Reg value = reg::scalar(f32);
+    ptx::inst::ld.global.f32(value, ptx::addr(px + offset));
+    ptx::inst::mul.f32(value, value, ptx::param(f32, "alpha"));
+    ptx::inst::st.global.f32(ptx::addr(py + offset), value);
+    ptx::ret();
+  };
+  const auto traced = Kernel("scale", {"X", "Y"}, options, body).trace();
+  if (!traced) {
+    std::cerr << diag::render(traced.error(), nullptr);
+    return false;
+  }
+  KernelLaunch launch;
+  launch.grid.x = static_cast<std::uint32_t>(count);
+  launch.inputs = {dense_tensor("X", "f32", {count})};
+  launch.outputs = {dense_tensor("Y", "f32", {count})};
+  launch.scalars = {{.name = "alpha", .type = "f32", .value = 2.0}};
+  const auto kernel = compose(traced->module, "scale", std::move(launch));
+  if (!kernel) {
+    std::cerr << diag::render(kernel.error(), nullptr);
+    return false;
+  }
+  const auto x = random_values(static_cast<std::size_t>(count), 5);
+  const auto scaled = [&](double alpha) {
+    std::vector<double> out(x.begin(), x.end());
+    for (double& value : out) value *= alpha;
+    return out;
+  };
+  const Number alphas[] = {0.5};
+  return check(*kernel, {bytes_of(x)}, scaled(2.0), 0) &&
+         check(*kernel, {bytes_of(x)}, scaled(0.5), 0, alphas);
+}
+
 // --- a saved GEMM --------------------------------------------------------------------------------
 
 bool is_gemm(const SavedKernel& kernel) {
@@ -199,6 +244,7 @@ bool run_gemm(const std::string& path) {
 
 int main(int argc, char** argv) {
   bool ok = run_rms_norm(64, 1024);
+  ok = run_scale(100) && ok;
   if (argc > 1) ok = run_gemm(argv[1]) && ok;
   return ok ? 0 : 1;
 }

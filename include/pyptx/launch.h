@@ -21,6 +21,7 @@ using interop::dense_tensor;
 using interop::DeviceTensor;
 using interop::HostTensor;
 using interop::KernelLaunch;
+using interop::Number;
 using interop::SavedKernel;
 using interop::SavedTensor;
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fsencode
 from typing import Any
@@ -19,6 +19,7 @@ from pyptx import _core, _runtime, _toolchain
 from pyptx._bind import Array, check_overlap, check_strides
 from pyptx._dtypes import accepts, framework_name
 from pyptx._errors import LaunchError
+from pyptx._scalars import scalar_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,15 @@ class BoundTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundScalar:
+    """A raw parameter whose value a call may bring by keyword."""
+
+    name: str
+    dtype: str  # as in raw_params: "f32"
+    bits: int | None  # of the value that it was bound with; None: every call brings one
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """A kernel image and what it takes. `image` is None where the grid is empty."""
 
@@ -40,6 +50,7 @@ class Settled:
     image: _core.KernelImage | None
     inputs: tuple[BoundTensor, ...]
     outputs: tuple[BoundTensor, ...]
+    scalars: tuple[BoundScalar, ...] = ()
 
     def saved(self) -> _core.SavedKernel:
         """Return the form that has bytes."""
@@ -47,17 +58,28 @@ class Settled:
             raise LaunchError(
                 f"kernel {self.name!r}: the grid is empty, there is no launch to save"
             )
-        rows = [
+        inputs, outputs = (
             [(t.name, t.dtype, t.shape, t.nbytes, t.is_column_major) for t in tensors]
             for tensors in (self.inputs, self.outputs)
-        ]
-        return _core.SavedKernel(self.image, *rows)
+        )
+        scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in self.scalars]
+        return _core.SavedKernel(self.image, inputs, outputs, scalars)
+
+    def bits(self, values: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return what a launch is given for the scalars, with these values in place of the own."""
+        return tuple(
+            scalar.bits
+            if scalar.bits is not None and scalar.name not in values
+            else scalar_bits(self.name, scalar.dtype, scalar.name, values)
+            for scalar in self.scalars
+        )
 
 
 class BoundKernel(_core.KernelBase):
     """A prepared launch: traced, compiled, loaded; a call checks its tensors and launches.
 
-    Made by `Kernel.bind` and `pyptx.load`. Inputs by position, `out=` for the outputs; other
+    Made by `Kernel.bind` and `pyptx.load`. Inputs by position, `out=` for the outputs, raw
+    parameters that it was bound with by keyword, to give them other values in this call; other
     shapes, element types or devices are refused. torch tensors run on their device's current
     stream or, on the CPU, on the emulator, as NumPy arrays do. It keeps what the kernel read when
     it was bound, knows nothing of gradients, and breaks the graph of a torch.compile.
@@ -91,6 +113,11 @@ class BoundKernel(_core.KernelBase):
         return self._launch.settled.outputs
 
     @property
+    def scalars(self) -> tuple[BoundScalar, ...]:
+        """The raw parameters that a call may give by keyword."""
+        return self._launch.settled.scalars
+
+    @property
     def device(self) -> str | None:
         """The device it was bound to, None where any will do."""
         return self._launch.device
@@ -103,14 +130,17 @@ class BoundKernel(_core.KernelBase):
         """Load the kernel for a CUDA device, so that the first call there launches only."""
         self._launch.make_ready(cuda_ordinal(device))
 
-    def __call__(self, *args: Any, out: Any = None) -> Any:
+    def __call__(self, *args: Any, out: Any = None, **scalars: Any) -> Any:
         """Launch; one output is returned as it is, several as a tuple."""
-        return self._entry(*args) if out is None else self._entry(*args, out=out)
+        if out is not None:
+            scalars["out"] = out
+        return self._entry(*args, **scalars)
 
     def __repr__(self) -> str:
         """Name, tensors and device."""
-        tensors = ", ".join(f"{t.name}: {t.dtype}{list(t.shape)}" for t in self.inputs)
-        return f"<BoundKernel {self.name}({tensors}) on {self.device or 'any device'}>"
+        parts = [f"{t.name}: {t.dtype}{list(t.shape)}" for t in self.inputs]
+        parts += [f"{scalar.name}: {scalar.dtype}" for scalar in self.scalars]
+        return f"<BoundKernel {self.name}({', '.join(parts)}) on {self.device or 'any device'}>"
 
 
 _core.call_through_entry(BoundKernel)
@@ -145,6 +175,8 @@ class _Launch:
         self._taught.add(device_type)
         if not self.settled.outputs or len(tensors) > _runtime.ENTRY_TENSORS:
             return
+        if self.settled.scalars:  # the entry brings none
+            return
         if any(t.is_column_major or framework_name(t.dtype) is None for t in tensors):
             return
         inputs, outputs = (
@@ -161,20 +193,23 @@ class _Launch:
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Explain why the entry did not take this call, or launch the slow way."""
         settled = self.settled
-        unknown = [name for name in kwargs if name != "out"]
+        known = ["out", *(scalar.name for scalar in settled.scalars)]
+        unknown = [name for name in kwargs if name not in known]
         if unknown:
             raise TypeError(
-                f"bound kernel {settled.name!r} takes no keyword {unknown[0]!r}: template values "
-                f"and dimensions were settled when it was bound; only out= may be given"
+                f"bound kernel {settled.name!r} takes no keyword {unknown[0]!r}: template values, "
+                f"dimensions and what the grid depends on were settled when it was bound; only "
+                f"{', '.join(f'{name}=' for name in known)} may be given"
             )
+        bits = settled.bits(kwargs)
         out = kwargs.get("out")
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         names = [tensor.name for tensor in settled.inputs]
         framework = _runtime.common_framework(settled.name, names, args, outs or ())
         if framework == "torch":
-            return self._call_torch(args, outs)
+            return self._call_torch(args, outs, bits)
         if framework == "numpy":
-            return self._call_numpy(args, outs)
+            return self._call_numpy(args, outs, bits)
         if framework is None:
             raise LaunchError(
                 f"bound kernel {settled.name!r} was called without arrays, so there is no device "
@@ -185,7 +220,9 @@ class _Launch:
             f"calls itself: jax.jit of the kernel does once what bind() does"
         )
 
-    def _call_numpy(self, args: Sequence[Any], outs: Sequence[Any] | None) -> Any:
+    def _call_numpy(
+        self, args: Sequence[Any], outs: Sequence[Any] | None, bits: Sequence[int]
+    ) -> Any:
         inputs = [_runtime.describe_numpy(array) for array in args]
         given = None if outs is None else [_runtime.describe_numpy(array) for array in outs]
         self._check(inputs, given)
@@ -195,10 +232,12 @@ class _Launch:
         _runtime.check_writable(self.settled.name, results)
         if not self.settled.outputs:
             _runtime.check_writable(self.settled.name, args, "input")
-        self._emulate((*inputs, *map(_runtime.describe_numpy, results)))
+        self._emulate((*inputs, *map(_runtime.describe_numpy, results)), bits)
         return _runtime.unpack(results)
 
-    def _call_torch(self, args: Sequence[Any], outs: Sequence[Any] | None) -> Any:
+    def _call_torch(
+        self, args: Sequence[Any], outs: Sequence[Any] | None, bits: Sequence[int]
+    ) -> Any:
         from pyptx import _torch
 
         torch = sys.modules["torch"]
@@ -222,18 +261,19 @@ class _Launch:
         if device.type == "cuda" and self.settled.image is not None:
             _toolchain.announce_folders()
             stream = torch.cuda.current_stream(device).cuda_stream
-            _core.launch(self.settled.image, device.index, stream, [a.pointer for a in memory])
+            pointers = [array.pointer for array in memory]
+            _core.launch(self.settled.image, device.index, stream, pointers, bits)
         elif device.type == "cpu":
-            self._emulate(memory)
+            self._emulate(memory, bits)
         written = outs if self.settled.outputs else args
         if written is not None:
             torch.autograd.graph.increment_version(written)
         return _runtime.unpack(results)
 
-    def _emulate(self, memory: Sequence[Array]) -> None:
+    def _emulate(self, memory: Sequence[Array], bits: Sequence[int]) -> None:
         if self.settled.image is not None:
             pointers, sizes = [a.pointer for a in memory], [a.nbytes for a in memory]
-            _core.emulate(self.settled.image, pointers, sizes)
+            _core.emulate(self.settled.image, pointers, sizes, scalars=bits)
 
     def _names(self, arguments: int) -> list[str]:
         """Names of this many arguments, then of the outputs."""
@@ -322,11 +362,12 @@ def load(path: str | bytes | PathLike[str]) -> BoundKernel:
     library raises LaunchError.
     """
     saved = _core.SavedKernel.load(_file(path))
-    sides = [
+    inputs, outputs = (
         tuple(
             BoundTensor(name, dtype, tuple(shape), nbytes, is_column_major)
             for name, dtype, shape, nbytes, is_column_major in rows
         )
         for rows in (saved.inputs, saved.outputs)
-    ]
-    return BoundKernel(Settled(saved.image.plan.entry, saved.image, *sides))
+    )
+    scalars = tuple(BoundScalar(*row) for row in saved.scalars)
+    return BoundKernel(Settled(saved.image.plan.entry, saved.image, inputs, outputs, scalars))

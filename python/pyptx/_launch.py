@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _runtime, _toolchain
-from pyptx._bind import Array, Signature
-from pyptx._bound import BoundKernel, BoundTensor, Settled, cuda_ordinal
+from pyptx._bind import Array, Signature, grid_asks_for
+from pyptx._bound import BoundKernel, BoundScalar, BoundTensor, Settled, cuda_ordinal
 from pyptx._captures import Captures
 from pyptx._dtypes import nbytes
 from pyptx._errors import LaunchError
@@ -69,7 +69,8 @@ def _settled(
 ) -> Settled:
     target = _runtime.resolve_target(kernel.arch, ordinal)
     signature = kernel.signature
-    constants = [name for _, name in signature.raw_params]
+    # What the grid was worked out from is settled with it.
+    constants = [name for _, name in signature.raw_params if grid_asks_for(kernel.grid, name)]
     prepared = _runtime.prepare(kernel, captures, inputs, outs, keywords, target, constants)
     kinds = [(array.dtype, array.shape) for array in inputs] + list(prepared.outputs)
     tensors = [
@@ -79,7 +80,12 @@ def _settled(
         )
     ]
     count = len(inputs)
-    return Settled(signature.name, prepared.image, tuple(tensors[:count]), tuple(tensors[count:]))
+    scalars = tuple(
+        BoundScalar(name, kind, bits)
+        for (kind, name), bits in zip(prepared.run_time, prepared.scalars, strict=True)
+    )
+    sides = tuple(tensors[:count]), tuple(tensors[count:])
+    return Settled(signature.name, prepared.image, *sides, scalars)
 
 
 def _framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str:

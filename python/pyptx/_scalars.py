@@ -8,6 +8,7 @@ C++, once for every caller.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -35,6 +36,12 @@ def scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> in
             f"no dimension or template parameter has that name; pass {name}=..."
         )
     value, bits = raw[name], None
+    if _is_traced_by_jax(value):
+        raise LaunchError(
+            f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) is traced by JAX, so that its "
+            f"value is not known while the program is made; declare an input Tile({kind}), of "
+            f"rank 0, and pass the array there, or make the number static in jax.jit"
+        )
     if kind in _FLOATS:
         with suppress(TypeError, ValueError, OverflowError):
             bits = _core.scalar_bits(kind, float(value))
@@ -45,3 +52,8 @@ def scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> in
             f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) cannot hold {value!r}"
         )
     return bits
+
+
+def _is_traced_by_jax(value: Any) -> bool:
+    core = getattr(sys.modules.get("jax"), "core", None)
+    return core is not None and isinstance(value, core.Tracer)

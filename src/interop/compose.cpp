@@ -42,7 +42,13 @@ diag::Result<driver::LaunchPlan> plan_of(const KernelLaunch& launch, std::string
     plan.params.push_back({ParamSlot::Kind::Pointer, i, 8, 0, {}});
   }
   for (const KernelLaunch::Scalar& scalar : launch.scalars) {
-    plan.params.push_back({ParamSlot::Kind::Scalar, 0, scalar.size, scalar.bits, {}});
+    if (scalar.name.empty()) {
+      plan.params.push_back({ParamSlot::Kind::Scalar, 0, scalar.size, scalar.bits, {}});
+    } else {
+      const ScalarType* type = find_scalar_type(scalar.type);
+      const std::uint32_t size = type == nullptr ? scalar.size : type->size;
+      plan.params.push_back({ParamSlot::Kind::Argument, 0, size, 0, {}});
+    }
   }
   const auto kind = launch.maps_by_value ? ParamSlot::Kind::MapValue : ParamSlot::Kind::MapPointer;
   for (const KernelLaunch::Map& map : launch.maps) {
@@ -54,6 +60,27 @@ diag::Result<driver::LaunchPlan> plan_of(const KernelLaunch& launch, std::string
   }
   if (auto why = plan.problem()) return diag::fail(std::move(*why));
   return plan;
+}
+
+/// Those that each launch brings.
+diag::Result<std::vector<ScalarParameter>> parameters_of(const KernelLaunch& launch,
+                                                         std::string_view entry) {
+  std::vector<ScalarParameter> out;
+  for (const KernelLaunch::Scalar& scalar : launch.scalars) {
+    if (scalar.name.empty()) continue;
+    ScalarParameter parameter{scalar.name, find_scalar_type(scalar.type)};
+    if (parameter.type == nullptr) {
+      return diag::fail(Kind::BadPlan, {concat("the scalar '", scalar.name, "' has the type '",
+                                               scalar.type, "', no parameter has")});
+    }
+    if (scalar.value) {
+      auto bits = argument_bits(parameter, *scalar.value, entry);
+      if (!bits) return bits.failure();
+      parameter.value = *bits;
+    }
+    out.push_back(std::move(parameter));
+  }
+  return out;
 }
 
 }  // namespace
@@ -68,6 +95,8 @@ SavedTensor dense_tensor(std::string name, std::string dtype, std::vector<std::i
 
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
                                   std::string_view entry, KernelLaunch launch) {
+  auto scalars = parameters_of(launch, entry);
+  if (!scalars) return scalars.failure();
   auto plan = plan_of(launch, entry);
   if (!plan) return plan.failure();
   const ir::Function* function = module->entry(entry);
@@ -83,6 +112,7 @@ diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& modul
                                           std::move(*plan), module);
   out.inputs = std::move(launch.inputs);
   out.outputs = std::move(launch.outputs);
+  out.scalars = std::move(*scalars);
   return out;
 }
 

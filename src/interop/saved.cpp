@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of a saved kernel (see the header):
-//   pyptx-kernel 1 LENGTH SHA256          of all that follows this line
+//   pyptx-kernel VERSION LENGTH SHA256    of all that follows this line
 //   target sm_90a
 //   plan pyptx-plan 1 ...                 the launch plan's own text
 //   in DTYPE rows|columns BYTES [D0,D1] NAME   one line per input, then `out` lines
+//   scalar TYPE BITS|- NAME               one line per run-time scalar: its default, or none
 //   ptx LENGTH                            a line, that many bytes, a line's end
 //   cubin TARGET LENGTH                   the same, any number of them
 //   end
+// Format 2 has scalars; what has none is written in format 1, which older libraries read.
 // The reader is total: it accepts exactly what the writer writes.
 #include "pyptx/interop/saved.h"
 
@@ -27,7 +29,9 @@ using diag::Kind;
 using support::concat;
 
 constexpr std::string_view kMagic = "pyptx-kernel";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;  // the newest
+
+std::uint64_t version_of(const SavedKernel& kernel) { return kernel.scalars.empty() ? 1 : 2; }
 
 support::Failure<diag::Diagnostic> bad(std::string why) {
   return diag::fail(Kind::SavedKernelBytes, {std::move(why)});
@@ -66,6 +70,21 @@ std::string tensor_line(std::string_view role, const SavedTensor& tensor) {
   }
   return concat(role, " ", tensor.dtype, tensor.column_major ? " columns " : " rows ", tensor.bytes,
                 " [", extents, "] ", tensor.name, "\n");
+}
+
+std::string scalar_line(const ScalarParameter& scalar) {
+  const std::string value = scalar.value ? concat(*scalar.value) : "-";
+  return concat("scalar ", scalar.type->name, " ", value, " ", scalar.name, "\n");
+}
+
+std::optional<ScalarParameter> read_scalar(std::string_view line) {
+  ScalarParameter scalar;
+  scalar.type = find_scalar_type(take(line, ' '));
+  const std::string_view value = take(line, ' ');
+  scalar.name = line;
+  if (value != "-") scalar.value = number(value);
+  const bool ok = scalar.type != nullptr && (value == "-" || scalar.value) && is_word(scalar.name);
+  return ok ? std::optional(std::move(scalar)) : std::nullopt;
 }
 
 bool read_shape(std::string_view text, std::vector<std::int64_t>& shape) {
@@ -121,6 +140,7 @@ class Reader {
   std::optional<std::string_view> line(std::string_view word);
   std::optional<std::string_view> block(std::string_view length);
   diag::Status tensors(std::string_view role, std::vector<SavedTensor>& out);
+  diag::Status scalars(std::vector<ScalarParameter>& out);
   diag::Status binaries(std::vector<SavedKernel::Binary>& out);
 
   std::string_view rest_;
@@ -154,6 +174,15 @@ diag::Status Reader::tensors(std::string_view role, std::vector<SavedTensor>& ou
   return diag::success();
 }
 
+diag::Status Reader::scalars(std::vector<ScalarParameter>& out) {
+  while (const auto text = line("scalar")) {
+    auto scalar = read_scalar(*text);
+    if (!scalar) return bad(concat("'scalar ", *text, "' describes no scalar"));
+    out.push_back(std::move(*scalar));
+  }
+  return diag::success();
+}
+
 diag::Status Reader::binaries(std::vector<SavedKernel::Binary>& out) {
   while (auto head = line("cubin")) {
     const std::string_view target = take(*head, ' ');
@@ -174,6 +203,7 @@ diag::Result<SavedKernel> Reader::kernel() {
   if (auto why = plan->problem()) return diag::fail(std::move(*why));
   if (auto status = tensors("in", out.inputs); !status) return status.failure();
   if (auto status = tensors("out", out.outputs); !status) return status.failure();
+  if (auto status = scalars(out.scalars); !status) return status.failure();
   const auto head = line("ptx");
   const auto ptx = head ? block(*head) : std::nullopt;
   if (!ptx) return bad("it has no PTX text");
@@ -196,7 +226,7 @@ diag::Result<std::string_view> checked_body(std::string_view bytes) {
     return diag::fail(Kind::SavedKernelVersion, {concat(*version), concat(kVersion)});
   }
   const auto length = number(take(head, ' '));
-  if (*version != kVersion || !length || head.size() != 64) return bad("its first line is damaged");
+  if (*version == 0 || !length || head.size() != 64) return bad("its first line is damaged");
   if (rest.size() != *length) {
     return bad(
         concat("it was ", *length, " bytes long after its first line and now is ", rest.size()));
@@ -205,6 +235,27 @@ diag::Result<std::string_view> checked_body(std::string_view bytes) {
     return bad("its checksum is not that of its content, which was changed or damaged");
   }
   return rest;
+}
+
+/// Why these scalars are not those of the plan, or nothing.
+std::optional<std::string> scalar_problem(const SavedKernel& kernel) {
+  const driver::LaunchPlan& plan = kernel.image->plan();
+  if (plan.argument_count() != kernel.scalars.size()) {
+    return concat("its plan takes ", plan.argument_count(), " scalars, it names ",
+                  kernel.scalars.size());
+  }
+  std::size_t index = 0;
+  for (const driver::ParamSlot& slot : plan.params) {
+    if (slot.kind != driver::ParamSlot::Kind::Argument) continue;
+    const ScalarParameter& scalar = kernel.scalars[index++];
+    const bool has_type = scalar.type != nullptr && scalar.type->size == slot.size;
+    // A default with more bits than the type would be cut by a launch.
+    const bool fits = has_type && scalar.value.value_or(0) >> (8 * slot.size - 1) <= 1;
+    if (!is_word(scalar.name) || !fits) {
+      return concat("scalar ", index - 1, " has no name, or a type or value of another size");
+    }
+  }
+  return std::nullopt;
 }
 
 /// Why these tensors could not be read back, or nothing.
@@ -226,7 +277,7 @@ std::optional<std::string> problem(const SavedKernel& kernel) {
       return concat("tensor ", i, " has no name, no element type or a negative size");
     }
   }
-  return std::nullopt;
+  return scalar_problem(kernel);
 }
 
 }  // namespace
@@ -236,13 +287,14 @@ diag::Result<std::string> SavedKernel::to_bytes() const {
   std::string body = concat("target ", image->target(), "\nplan ", image->plan().to_text(), "\n");
   for (const SavedTensor& tensor : inputs) body += tensor_line("in", tensor);
   for (const SavedTensor& tensor : outputs) body += tensor_line("out", tensor);
+  for (const ScalarParameter& scalar : scalars) body += scalar_line(scalar);
   body += concat("ptx ", image->ptx().size(), "\n", image->ptx(), "\n");
   for (const Binary& binary : binaries) {
     body += concat("cubin ", binary.target, " ", binary.cubin.size(), "\n", binary.cubin, "\n");
   }
   body += "end\n";
-  return concat(kMagic, " ", kVersion, " ", body.size(), " ", support::Sha256::hex(body), "\n",
-                body);
+  return concat(kMagic, " ", version_of(*this), " ", body.size(), " ", support::Sha256::hex(body),
+                "\n", body);
 }
 
 diag::Result<SavedKernel> SavedKernel::from_bytes(std::string_view bytes) {

@@ -116,34 +116,62 @@ diag::Status SavedKernel::check_address(std::size_t index, std::uint64_t address
 
 diag::Status SavedKernel::prepare(int device) const { return interop::prepare(*image, device); }
 
-diag::Status SavedKernel::launch(void* stream, int device,
-                                 std::span<const std::uint64_t> pointers) const {
+diag::Result<std::vector<std::uint64_t>> SavedKernel::argument_bits(
+    std::span<const Number> values) const {
+  const std::string& entry = image->plan().entry;
+  const auto wrong_count = [&] {
+    return diag::Diagnostic(Kind::ScalarCount,
+                            {entry, concat(scalars.size()), concat(values.size())});
+  };
+  if (!values.empty() && values.size() != scalars.size()) return diag::fail(wrong_count());
+  std::vector<std::uint64_t> bits;
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    if (!values.empty()) {
+      auto given = interop::argument_bits(scalars[i], values[i], entry);
+      if (!given) return given.failure();
+      bits.push_back(*given);
+    } else if (scalars[i].value) {
+      bits.push_back(*scalars[i].value);
+    } else {
+      return diag::fail(wrong_count().note(concat("'", scalars[i].name, "' has no default")));
+    }
+  }
+  return bits;
+}
+
+diag::Status SavedKernel::launch(void* stream, int device, std::span<const std::uint64_t> pointers,
+                                 std::span<const Number> values) const {
   if (auto status = check_count(pointers.size()); !status) return status;
   for (std::size_t i = 0; i < pointers.size(); ++i) {
     if (auto status = check_address(i, pointers[i]); !status) return status;
   }
-  return interop::launch(*image, device, stream, pointers);
+  const auto bits = argument_bits(values);
+  if (!bits) return diag::fail(bits.error());
+  return interop::launch(*image, device, stream, {.pointers = pointers, .scalars = *bits});
 }
 
-diag::Status SavedKernel::launch(void* stream, int device,
-                                 std::span<const DeviceTensor> tensors) const {
+diag::Status SavedKernel::launch(void* stream, int device, std::span<const DeviceTensor> tensors,
+                                 std::span<const Number> values) const {
   if (auto status = check_count(tensors.size()); !status) return status;
   std::vector<std::uint64_t> pointers;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (auto status = check_bytes(i, tensors[i].bytes); !status) return status;
     pointers.push_back(tensors[i].address);
   }
-  return launch(stream, device, pointers);
+  return launch(stream, device, pointers, values);
 }
 
 diag::Result<emu::Report> SavedKernel::emulate(std::span<const HostTensor> tensors,
-                                               const emu::Options& options) const {
+                                               const emu::Options& options,
+                                               std::span<const Number> values) const {
   if (auto status = check_count(tensors.size()); !status) return status.failure();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (auto status = check_bytes(i, tensors[i].bytes); !status) return status.failure();
     if (auto status = check_address(i, tensors[i].address); !status) return status.failure();
   }
-  return interop::emulate(*image, tensors, options);
+  const auto bits = argument_bits(values);
+  if (!bits) return diag::fail(bits.error());
+  return interop::emulate(*image, tensors, options, *bits);
 }
 
 }  // namespace pyptx::interop

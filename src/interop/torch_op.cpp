@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <span>
 #include <string>
@@ -24,10 +25,12 @@ namespace {
 
 using support::concat;
 
-/// Memory of the tensors of one call, inputs then outputs.
-struct Memory {
-  std::array<std::uint64_t, kMaxTensors> addresses;
+/// Addresses of the tensors of one call, inputs then outputs, or bits of its scalars.
+struct Words {
+  std::array<std::uint64_t, kMaxTensors> values;
   std::size_t count = 0;
+  void add(std::uint64_t value) { values[count++] = value; }
+  std::span<const std::uint64_t> view() const { return {values.data(), count}; }
 };
 
 /// Where a call runs: the place of its first tensor.
@@ -49,16 +52,29 @@ class Call {
  public:
   Call(const Abi& abi, const GraphKernel& kernel)
       : abi_(abi), kernel_(kernel), inputs_(kernel.saved().inputs.size()) {
-    if (const std::size_t count = kernel.saved().tensor_count(); count > kMaxTensors) {
+    const std::size_t count = kernel.saved().tensor_count() + kernel.saved().scalars.size();
+    if (count > kMaxTensors) {
       refuse("the number of tensors", concat("be at most ", kMaxTensors), std::to_string(count));
     }
   }
 
-  void take_inputs(const Tensors& inputs) { take(inputs, 0, inputs_, "the number of inputs"); }
+  /// The kernel's inputs and, behind them, a tensor for each scalar that the call brings.
+  void take_inputs(const Tensors& inputs) {
+    const auto& scalars = kernel_.saved().scalars;
+    check_count("the number of inputs", inputs_ + scalars.size(), inputs.size());
+    take(inputs, 0, inputs_);
+    for (std::size_t i = 0; i < scalars.size(); ++i) {
+      const auto bits =
+          argument_bits(scalars[i], number_of(scalars[i], inputs[inputs_ + i]), entry());
+      if (!bits) raise(bits.error());
+      scalars_.add(*bits);
+    }
+  }
   void take_outputs(const Tensors& outs) {
     const auto& outputs = kernel_.saved().outputs;
-    take(outs, inputs_, outputs.size(), "the number of outputs");
-    const std::uint64_t* addresses = memory_.addresses.data() + inputs_;
+    check_count("the number of outputs", outputs.size(), outs.size());
+    take(outs, inputs_, outputs.size());
+    const std::uint64_t* addresses = memory_.values.data() + inputs_;
     for (std::size_t i = 1; i < outputs.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (dlpack::overlap(addresses[i], outputs[i].bytes, addresses[j], outputs[j].bytes)) {
@@ -85,14 +101,13 @@ class Call {
     Tensor owned(abi_, made);
     void* data = nullptr;
     check(abi_.data(made, &data));
-    memory_.addresses[memory_.count++] = address_of(data);
+    memory_.add(address_of(data));
     return owned;
   }
 
   void run() {
-    const std::span<const std::uint64_t> addresses(memory_.addresses.data(), memory_.count);
     if (place_.type == abi_.cpu_device_type()) {
-      emulate_on(addresses);
+      emulate_on(memory_.view());
       return;
     }
     void* stream = nullptr;
@@ -102,7 +117,8 @@ class Call {
     }
     check(current_stream(place_.index, &stream));
     KernelImage& image = *kernel_.saved().image;
-    const auto launched = launch(image, place_.index, stream, addresses);
+    const auto launched = launch(image, place_.index, stream,
+                                 {.pointers = memory_.view(), .scalars = scalars_.view()});
     if (!launched) raise(launched.error(), &image);
   }
 
@@ -111,10 +127,35 @@ class Call {
     raise(kernel_.mismatch(std::move(what), std::move(expected), std::move(got)));
   }
 
-  void take(const Tensors& tensors, std::size_t first, std::size_t count, const char* what) {
-    if (tensors.size() != count) {
-      refuse(what, concat("be ", count), std::to_string(tensors.size()));
+  const std::string& entry() const { return kernel_.saved().image->plan().entry; }
+
+  void check_count(const char* what, std::size_t expected, std::size_t got) const {
+    if (got != expected) refuse(what, concat("be ", expected), std::to_string(got));
+  }
+
+  /// Programs pass numbers as CPU tensors without dimensions: torch recompiles for every value of
+  /// an argument that is a float.
+  Number number_of(const ScalarParameter& scalar, TensorHandle tensor) const {
+    const TensorView view = view_of(tensor);
+    const std::string_view name = view.element == nullptr ? "" : view.element->name;
+    const bool is_real = name == "f64";
+    if ((!is_real && name != "s64") || !view.shape.empty() || view.room < 8 ||
+        place_of(abi_, tensor).type != abi_.cpu_device_type()) {
+      refuse(concat("the scalar '", scalar.name, "'"),
+             "be a CPU tensor of float64 or int64 without dimensions", "another tensor");
     }
+    const void* data = reinterpret_cast<const void*>(view.address);
+    if (is_real) {
+      double real = 0;
+      std::memcpy(&real, data, sizeof(real));
+      return real;
+    }
+    std::int64_t integer = 0;
+    std::memcpy(&integer, data, sizeof(integer));
+    return integer;
+  }
+
+  void take(const Tensors& tensors, std::size_t first, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const Place place = place_of(abi_, tensors[i]);
       if (memory_.count == 0) set_place(place);
@@ -125,7 +166,7 @@ class Call {
                concat("device ", place.index, " of type ", place.type, " beside device ",
                       place_.index, " of type ", place_.type));
       }
-      memory_.addresses[memory_.count++] = view.address;
+      memory_.add(view.address);
     }
   }
 
@@ -165,7 +206,7 @@ class Call {
       tensors[i] = {addresses[i], kernel_.saved().tensor(i).bytes, true};
     }
     KernelImage& image = *kernel_.saved().image;
-    const auto report = emulate(image, {tensors.data(), addresses.size()});
+    const auto report = emulate(image, {tensors.data(), addresses.size()}, {}, scalars_.view());
     if (!report) raise(report.error(), &image);
   }
 
@@ -173,7 +214,8 @@ class Call {
   const GraphKernel& kernel_;
   std::size_t inputs_;
   Place place_;
-  Memory memory_;
+  Words memory_;
+  Words scalars_;
 };
 
 /// The loaded torch's functions; set before the kernels below are registered.

@@ -3,6 +3,7 @@
 // Saved kernels as Python objects: their bytes and files, and preparing them on a device. Bindings
 // only.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -41,6 +43,29 @@ std::vector<Row> rows(const std::vector<SavedTensor>& tensors) {
   out.reserve(tensors.size());
   for (const SavedTensor& tensor : tensors) {
     out.emplace_back(tensor.name, tensor.dtype, tensor.shape, tensor.bytes, tensor.column_major);
+  }
+  return out;
+}
+
+/// name, type, bits of the default
+using ScalarRow = std::tuple<std::string, std::string, std::optional<std::uint64_t>>;
+
+std::vector<interop::ScalarParameter> scalars(const std::vector<ScalarRow>& rows) {
+  std::vector<interop::ScalarParameter> out;
+  out.reserve(rows.size());
+  for (const auto& [name, type, value] : rows) {
+    const interop::ScalarType* found = interop::find_scalar_type(type);
+    if (found == nullptr) throw nb::value_error(("no parameter has the type " + type).c_str());
+    out.push_back({name, found, value});
+  }
+  return out;
+}
+
+std::vector<ScalarRow> scalar_rows(const SavedKernel& kernel) {
+  std::vector<ScalarRow> out;
+  out.reserve(kernel.scalars.size());
+  for (const interop::ScalarParameter& scalar : kernel.scalars) {
+    out.emplace_back(scalar.name, scalar.type->name, scalar.value);
   }
   return out;
 }
@@ -88,10 +113,13 @@ void bind_saved(nb::module_& m) {
       .def(
           "__init__",
           [](SavedKernel* self, std::shared_ptr<interop::KernelImage> image,
-             const std::vector<Row>& inputs, const std::vector<Row>& outputs) {
-            new (self) SavedKernel{std::move(image), tensors(inputs), tensors(outputs), {}};
+             const std::vector<Row>& inputs, const std::vector<Row>& outputs,
+             const std::vector<ScalarRow>& values) {
+            new (self)
+                SavedKernel{std::move(image), tensors(inputs), tensors(outputs), scalars(values)};
           },
-          nb::arg("image"), nb::arg("inputs"), nb::arg("outputs"))
+          nb::arg("image"), nb::arg("inputs"), nb::arg("outputs"),
+          nb::arg("scalars") = std::vector<ScalarRow>{})
       .def_static(
           "from_bytes",
           [](const nb::bytes& bytes) {
@@ -115,6 +143,7 @@ void bind_saved(nb::module_& m) {
       .def_ro("image", &SavedKernel::image)
       .def_prop_ro("inputs", [](const SavedKernel& k) { return rows(k.inputs); })
       .def_prop_ro("outputs", [](const SavedKernel& k) { return rows(k.outputs); })
+      .def_prop_ro("scalars", &scalar_rows)
       .def_prop_ro("targets", &binary_targets);
   m.def("prepare", &prepare, nb::arg("image"), nb::arg("device"));
   m.def("decode", &decode, nb::arg("image"));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/driver/plan.h"
 #include "pyptx/interop/saved.h"
+#include "pyptx/interop/scalar.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/layout/tensor_map.h"
 
@@ -25,6 +27,11 @@ struct KernelLaunch {
   struct Scalar {
     std::uint64_t bits = 0;
     std::uint32_t size = 4;  // bytes
+    // With a name, one that each launch brings: its type ("f32"), and its value where a launch
+    // brings none. It has no bits and no size of its own then.
+    std::string name = {};
+    std::string type = {};
+    std::optional<Number> value = {};
   };
   struct Map {
     std::string tensor;

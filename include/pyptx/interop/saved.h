@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A saved kernel: an image, the tensors it takes and, where asked for, its binaries, as one string
-// of bytes or one file. The bytes name nothing of this process or machine, carry a version and a
-// checksum, and are text as long as no binary is among them. A program needs nothing else to launch
-// the kernel, and nothing is launched on tensors of other numbers or sizes.
+// A saved kernel: an image, the tensors and scalars it takes and, where asked for, its binaries, as
+// one string of bytes or one file. The bytes name nothing of this process or machine, carry a
+// version and a checksum, and are text as long as no binary is among them. A program needs nothing
+// else to launch the kernel, and nothing is launched on tensors of other numbers or sizes.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "pyptx/emu/emulator.h"
 #include "pyptx/interop/image.h"
 #include "pyptx/interop/run.h"
+#include "pyptx/interop/scalar.h"
 
 namespace pyptx::interop {
 
@@ -47,7 +48,8 @@ struct SavedKernel {
   std::shared_ptr<KernelImage> image;
   std::vector<SavedTensor> inputs;
   std::vector<SavedTensor> outputs;
-  std::vector<Binary> binaries;
+  std::vector<ScalarParameter> scalars = {};  // the plan's run-time scalars, in their order
+  std::vector<Binary> binaries = {};
 
   /// Assembles for `target` and keeps the binary.
   diag::Status add_binary(const std::string& target);
@@ -64,13 +66,19 @@ struct SavedKernel {
 
   /// Loads the kernel for `device`, so that the first launch there has nothing left to do.
   diag::Status prepare(int device) const;
-  /// Launches on `stream` of `device` (null: its default stream). Inputs, then outputs.
-  diag::Status launch(void* stream, int device, std::span<const DeviceTensor> tensors) const;
+  /// Launches on `stream` of `device` (null: its default stream). Inputs, then outputs. `values`
+  /// are those of all `scalars`; none are their defaults.
+  diag::Status launch(void* stream, int device, std::span<const DeviceTensor> tensors,
+                      std::span<const Number> values = {}) const;
   /// The same for bare addresses, whose sizes nobody can check.
-  diag::Status launch(void* stream, int device, std::span<const std::uint64_t> pointers) const;
+  diag::Status launch(void* stream, int device, std::span<const std::uint64_t> pointers,
+                      std::span<const Number> values = {}) const;
   /// Runs on the CPU emulator and returns when it is done.
   diag::Result<emu::Report> emulate(std::span<const HostTensor> tensors,
-                                    const emu::Options& options = {}) const;
+                                    const emu::Options& options = {},
+                                    std::span<const Number> values = {}) const;
+  /// The bits of `values`, or of the defaults where there are none: ScalarCount, ScalarValue.
+  diag::Result<std::vector<std::uint64_t>> argument_bits(std::span<const Number> values) const;
 
   std::size_t tensor_count() const { return inputs.size() + outputs.size(); }
   /// By index over inputs, then outputs.

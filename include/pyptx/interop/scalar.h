@@ -61,6 +61,7 @@ class Number {
 struct ScalarParameter {
   std::string name;
   const ScalarType* type = nullptr;
+  std::optional<std::uint64_t> value = {};  // its bits where a launch brings none
   bool operator==(const ScalarParameter&) const = default;
 };
 

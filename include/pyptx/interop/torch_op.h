@@ -3,8 +3,9 @@
 // The operators that compiled and exported torch programs call, implemented without Python:
 // pyptx::launch allocates its outputs from torch, pyptx::launch_one is the same for kernels with
 // one output, pyptx::launch_out writes given ones. `kernel` is the text of a GraphKernel, or its
-// name alone. CUDA tensors are launched on torch's current stream of their device, CPU tensors run
-// on the emulator.
+// name alone. Behind the inputs come the kernel's run-time scalars, each a CPU tensor of float64 or
+// int64 without dimensions. CUDA tensors are launched on torch's current stream of their device,
+// CPU tensors run on the emulator.
 #pragma once
 
 #include "pyptx/diag/diagnostic.h"

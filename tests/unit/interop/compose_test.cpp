@@ -53,6 +53,23 @@ TEST(ComposeTest, TensorsThenScalarsAreTheParameters) {
   EXPECT_EQ(c, std::vector<float>(50, 3.0F));
 }
 
+TEST(ComposeTest, AScalarMayComeWithEachLaunch) {
+  KernelLaunch launch = add_launch(50);
+  launch.scalars = {{.name = "n", .type = "u32", .value = 50}};
+  const auto kernel = compose(add_module(), "kernel", launch);
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  EXPECT_EQ(kernel->image->plan().argument_count(), 1U);
+  ASSERT_EQ(kernel->scalars.size(), 1U);
+  EXPECT_EQ(kernel->scalars[0], (ScalarParameter{"n", find_scalar_type("u32"), 50}));
+  launch.scalars[0].value.reset();
+  EXPECT_EQ(compose(add_module(), "kernel", launch)->scalars[0].value, std::nullopt);
+
+  launch.scalars[0].value = -1;
+  EXPECT_EQ(refusal("kernel", launch), Kind::ScalarValue);
+  launch.scalars[0].type = "u33";
+  EXPECT_EQ(refusal("kernel", launch), Kind::BadPlan);
+}
+
 TEST(ComposeTest, SizesComeFromTheElementType) {
   EXPECT_EQ(dense_tensor("x", "bf16", {3, 5}).bytes, 30U);
   EXPECT_EQ(dense_tensor("x", "float64", {}).bytes, 8U);
