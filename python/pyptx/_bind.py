@@ -92,7 +92,8 @@ class Signature:
         self._check_declaration()
         self.dims = tuple(dict.fromkeys(dim for spec in self.specs for dim in spec.symbolic_dims))
         fixed = (*self.dims, *self.template_params)
-        self._free_params = tuple(p for p in self.raw_params if p[1] not in fixed)
+        #: Raw parameters that are neither a dimension nor a template parameter.
+        self.free_params = tuple(p for p in self.raw_params if p[1] not in fixed)
         self.batch = batch
         if batch is not None:
             self._check_batch(batch)
@@ -157,7 +158,7 @@ class Signature:
         Those given by keyword. The value of a dimension or a template parameter is a constant of
         what was traced for it, whoever gave it.
         """
-        return tuple(param for param in self._free_params if param[1] in keywords)
+        return tuple(param for param in self.free_params if param[1] in keywords)
 
     # --- arrays ---------------------------------------------------------------------------------
 
@@ -279,10 +280,14 @@ class Signature:
             )
         return size
 
-    def with_plain_sizes(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords with dimensions as Python ints where they are integers."""
+    def with_plain_numbers(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the keywords with dimensions and raw parameters as Python's own numbers."""
         sizes = {name: whole_number(keywords[name]) for name in self.dims if name in keywords}
-        return {**keywords, **{name: size for name, size in sizes.items() if size is not None}}
+        plain = {name: size for name, size in sizes.items() if size is not None}
+        for _, name in self.runtime_scalars(keywords):
+            if getattr(keywords[name], "shape", None) == ():  # of NumPy, or a tensor
+                plain[name] = keywords[name].item()
+        return {**keywords, **plain}
 
     def refuse_arrays_by_keyword(self, keywords: Mapping[str, Any]) -> None:
         """Refuse a call that passes a tensor by its name."""

@@ -71,8 +71,8 @@ def call(
         return _NoBackward.apply(name, lambda *inputs: kernel(*inputs, **keywords), *args)
     from pyptx import _torch_op
 
-    # Written out in a graph, where NumPy's integers would not be read back.
-    return _torch_op.call(kernel, args, outs, kernel.signature.with_plain_sizes(keywords))
+    # Written out in a graph, where NumPy's numbers would not be read back.
+    return _torch_op.call(kernel, args, outs, kernel.signature.with_plain_numbers(keywords))
 
 
 def _refuse_tensors(

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pyptx import _core, _runtime, _toolchain
-from pyptx._bind import Array
+from pyptx._bind import Array, grid_asks_for
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, nbytes, ptx_name, stored_name
 from pyptx._errors import LaunchError
+from pyptx._runtime import UNKNOWN
 from pyptx.specs import Layout
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ def of_call(
 ) -> str | None:
     """Return the text for a call with these (fake) tensors; None where no text can stand for it.
 
-    Symbolic shapes, an empty grid, and a kernel that reads what cannot be compared have none.
+    Symbolic shapes, an empty grid, one that depends on a scalar of the launch, and a kernel that
+    reads what cannot be compared have none.
     """
+    if any(value is UNKNOWN and grid_asks_for(kernel.grid, n) for n, value in keywords.items()):
+        return None
     tensors = (*inputs, *(outs or ()))
     if any(isinstance(size, torch.SymInt) for t in tensors for size in (*t.shape, *t.stride())):
         return None
@@ -100,7 +104,7 @@ class _Call:
         index = device.index if device.type == "cuda" else None
         target = _runtime.resolve_target(kernel.arch, index)
         _toolchain.announce_folders()
-        constants = [name for _, name in kernel.signature.raw_params]
+        constants = [name for name, value in self._keywords.items() if value is not UNKNOWN]
         prepared = _runtime.prepare(
             kernel, captures, self._inputs, self._outs, self._keywords, target, constants
         )
@@ -116,7 +120,8 @@ class _Call:
                 kernel.signature.tensors, tensors, specs, strict=True
             )
         ]
-        saved = _core.SavedKernel(prepared.image, rows[:count], rows[count:])
+        scalars = [(name, kind, None) for kind, name in prepared.run_time]
+        saved = _core.SavedKernel(prepared.image, rows[:count], rows[count:], scalars)
         # The key last: what is interrupted before that is begun again by the next call.
         self._settled = _core.GraphKernel(saved)
         self._key = captures.key if prepared.is_current and captures.is_current() else None

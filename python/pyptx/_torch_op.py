@@ -5,6 +5,7 @@
 a kernel of this process by its key, so that one fake implementation and one autograd rule serve
 every kernel, also with dynamic shapes. When a graph is traced with shapes that are numbers, they
 become `pyptx::launch` and `pyptx::launch_out` (`_torch_graph`), which are implemented in C++.
+In both the values of run-time scalars stand behind the inputs, as CPU tensors of rank 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pyptx._dtypes import ptx_name
 from pyptx._errors import LaunchError
 from pyptx._torch import below_dispatcher, refuse_backward, torch_dtype
 from pyptx.specs import Layout
-from pyptx.torch_support import call_compiled, register_operators
+from pyptx.torch_support import SCALARS, call_compiled, register_operators, split_scalars
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -37,9 +38,11 @@ def call(
 ) -> Any:
     """Call through the dispatcher, by name; a program that is exported carries the kernel."""
     if has_launch and torch.compiler.is_exporting():
-        text = _torch_graph.of_call(kernel, args, outs, repr(keywords), keywords)
+        inputs, options = split_scalars(kernel._op_key, args, dict(keywords))
+        call = _Call(kernel._op_key, inputs, repr(options))
+        text = _torch_graph.of_call(kernel, args, outs, call.options, call.keywords)
         if text is not None:
-            results = launch(kernel, args, outs, text)
+            results = launch(kernel, inputs, outs, text)
             return _runtime.unpack(results if outs is None else outs)
     register_operators()
     options = dict(keywords) if outs is None else {**keywords, "out": outs}
@@ -70,25 +73,53 @@ def _keywords(options: str) -> dict[str, Any]:
         ) from None
 
 
+class _Call:
+    """What the arguments of an operator say: a kernel, its tensors and keywords."""
+
+    def __init__(self, key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
+        self.kernel = _lookup(key)
+        self.signature = self.kernel.signature
+        self.options = options
+        keywords = _keywords(options)
+        names = keywords.pop(SCALARS, ())
+        count = len(inputs) - len(names)
+        self.tensors = list(inputs[:count])
+        self.scalars = list(inputs[count:])
+        self._names = names
+        #: The values of scalars are what only a launch knows.
+        self.keywords = {**keywords, **dict.fromkeys(names, _runtime.UNKNOWN)}
+
+    def run(self, **more: Any) -> Any:
+        values = {n: t.item() for n, t in zip(self._names, self.scalars, strict=True)}
+        return below_dispatcher(self.kernel, self.tensors, {**self.keywords, **values, **more})
+
+    def bind_inputs(self) -> dict[str, Any]:
+        """Check the tensors, which may be fake, and return the dimensions."""
+        return self.signature.bind_inputs(_arrays(self.tensors))
+
+
+def _arrays(tensors: Sequence[torch.Tensor]) -> list[Array]:
+    return [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in tensors]
+
+
 def _real(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.Tensor]:
-    results = below_dispatcher(_lookup(key), inputs, _keywords(options))
+    results = _Call(key, inputs, options).run()
     return list(results) if isinstance(results, tuple) else [results]
 
 
 def _real_out(
     key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
 ) -> None:
-    below_dispatcher(_lookup(key), inputs, {**_keywords(options), "out": tuple(outs)})
+    _Call(key, inputs, options).run(out=tuple(outs))
 
 
 def _real_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
-    below_dispatcher(_lookup(key), inputs, _keywords(options))
+    _Call(key, inputs, options).run()
 
 
 def _fake_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
-    signature = _lookup(key).signature
-    arrays = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in inputs]
-    signature.bind_keywords(_keywords(options), signature.bind_inputs(arrays))
+    call = _Call(key, inputs, options)
+    call.signature.bind_keywords(call.keywords, call.bind_inputs())
 
 
 def _batched_in_place(info: Any, dims: Any, key: str, inputs: Any, options: str) -> Any:
@@ -107,13 +138,12 @@ def _new(like: torch.Tensor, dtype: str, shape: tuple[int, ...], is_column: bool
 
 
 def _fake(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.Tensor]:
-    kernel = _lookup(key)
-    signature = kernel.signature
-    arrays = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in inputs]
-    env = signature.bind_inputs(arrays)
-    template, _ = signature.bind_keywords(_keywords(options), env)
-    shapes = _runtime.output_shapes(kernel, {**template, **env})
-    if not inputs:
+    call = _Call(key, inputs, options)
+    signature = call.signature
+    env = call.bind_inputs()
+    template, _ = signature.bind_keywords(call.keywords, env)
+    shapes = _runtime.output_shapes(call.kernel, {**template, **env})
+    if not call.tensors:
         raise LaunchError(f"kernel {signature.name!r} has no inputs; pass out= to say where")
     return [
         _new(inputs[0], str(spec.dtype_name), shape, spec.layout is Layout.COL)
@@ -124,43 +154,47 @@ def _fake(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.
 def _fake_out(
     key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
 ) -> None:
-    kernel = _lookup(key)
-    arrays = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in inputs]
-    env = kernel.signature.bind_inputs(arrays)
-    given = [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in outs]
-    kernel.signature.bind_outputs(given, env, (arrays or given)[0].device)
-    kernel.signature.bind_keywords(_keywords(options), env)
+    call = _Call(key, inputs, options)
+    env = call.bind_inputs()
+    given = _arrays(outs)
+    call.signature.bind_outputs(given, env, (_arrays(call.tensors) or given)[0].device)
+    call.signature.bind_keywords(call.keywords, env)
 
 
 def _batched(info: Any, dims: tuple[Any, ...], key: str, inputs: Any, options: str) -> Any:
     """torch.vmap: one launch where the kernel has a batch dimension, else one after another."""
+    call = _Call(key, inputs, options)
+    signature, tensors, scalars = call.signature, call.tensors, call.scalars
+    mapped = dims[1][: len(tensors)]
     if info.batch_size == 0:
         rests = [
             x if d is None else x.sum(d, dtype=x.dtype)
-            for x, d in zip(inputs, dims[1], strict=True)
+            for x, d in zip(tensors, mapped, strict=True)
         ]
-        outputs = _fake(key, rests, options)
+        outputs = _fake(key, [*rests, *scalars], options)
         return [out.new_empty((0, *out.shape)) for out in outputs], [0] * len(outputs)
-    signature = _lookup(key).signature
     whole = None
-    if signature.batch is not None and signature.batch not in _keywords(options):
-        whole = _concatenated(signature, info.batch_size, inputs, dims[1])
+    if signature.batch is not None and signature.batch not in call.keywords:
+        whole = _concatenated(signature, info.batch_size, tensors, mapped)
     if whole is not None:
         axes = [spec.dims.index(signature.batch) for spec in signature.out_specs]
-        results = torch.ops.pyptx.call(key, whole, options)
+        results = torch.ops.pyptx.call(key, [*whole, *scalars], options)
         parts = [
             result.unflatten(axis, (info.batch_size, result.shape[axis] // info.batch_size))
             for result, axis in zip(results, axes, strict=True)
         ]
         return parts, axes
     columns = [spec.layout is Layout.COL for spec in signature.in_specs]
-    columns += [False] * (len(inputs) - len(columns))  # too many: the call says so
+    columns += [False] * (len(tensors) - len(columns))  # too many: the call says so
     rows = [
         torch.ops.pyptx.call(
             key,
             [
-                x if d is None else dense(x.select(d, i), is_column)
-                for x, d, is_column in zip(inputs, dims[1], columns, strict=False)
+                *(
+                    x if d is None else dense(x.select(d, i), is_column)
+                    for x, d, is_column in zip(tensors, mapped, columns, strict=False)
+                ),
+                *scalars,
             ],
             options,
         )
@@ -216,14 +250,14 @@ def _fake_launch_out(
 
 def _traced(mode: Any, func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
     """Put `pyptx::launch` into the graph that is being traced where `pyptx::call` was called."""
-    call = dict(zip(_NAMES[func.__name__], args, strict=False), **(kwargs or {}))
-    kernel, inputs, outs = _lookup(call["kernel"]), call["inputs"], call.get("outs")
-    options = call["options"]
-    text = _torch_graph.of_call(kernel, inputs, outs, options, _keywords(options))
+    given = dict(zip(_NAMES[func.__name__], args, strict=False), **(kwargs or {}))
+    inputs, outs = given["inputs"], given.get("outs")
+    call = _Call(given["kernel"], inputs, given["options"])
+    text = _torch_graph.of_call(call.kernel, call.tensors, outs, call.options, call.keywords)
     if text is None:
         return mode.__torch_dispatch__(func, types, args, kwargs or {})
     with mode:
-        return launch(kernel, inputs, outs, text)
+        return launch(call.kernel, inputs, outs, text)
 
 
 _NAMES = {
@@ -238,7 +272,7 @@ def launch(
     outs: Sequence[torch.Tensor] | None,
     text: str,
 ) -> Any:
-    """Call the operator that carries its kernel."""
+    """Call the operator that carries its kernel; `inputs` are tensors, then scalars."""
     if outs is not None:
         return torch.ops.pyptx.launch_out.default(inputs, outs, text)
     if len(kernel.out_specs) == 1:

@@ -13,6 +13,7 @@ The functions that take a `cubin_handle` launch what `pyptx.jax_support` registe
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,6 +106,11 @@ def lost_gradients(torch: Any, name: str, tensors: Sequence[Any], has_outs: bool
 WRITES_INPUTS = "!"
 
 
+#: Among the options of a call: the raw parameters whose values stand behind the inputs.
+SCALARS = "*"
+_LARGEST_INT64 = (1 << 63) - 1
+
+
 def call_compiled(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the kernel named `key` inside a graph that is being compiled."""
     if key.endswith(WRITES_INPUTS):
@@ -115,13 +121,71 @@ def call_compiled(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return (first, *rest) if rest else first
 
 
+def scalar_params(key: str) -> tuple[tuple[str, str], ...]:
+    """Return (type, name) of the raw parameters of the kernel named `key` that come by keyword."""
+    from pyptx.kernel import kernels_by_key
+
+    kernel = kernels_by_key.get(key)
+    return () if kernel is None else kernel.signature.free_params
+
+
+# torch.compile runs it itself, as is_traced().
+scalar_params._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def split_scalars(
+    key: str, args: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return inputs and options of a call: what only a run knows is a tensor behind the inputs.
+
+    A number that is written out in the graph would make a graph of its own. One that torch does
+    not take for a constant goes as a CPU tensor: an operator's argument that is a float is taken
+    for a constant by AOTAutograd, whose pass keeps floats by making tensors of them.
+    """
+    import torch
+    from torch.fx.experimental.symbolic_shapes import has_static_value
+
+    inputs, options, names = [*args], dict(keywords), []
+    for kind, name in scalar_params(key):
+        value = options.get(name)
+        if not isinstance(value, (int, float, torch.SymInt, torch.SymFloat)):
+            continue
+        if kind in ("u64", "b64") and value > _LARGEST_INT64:
+            options[name] = int(value)  # of which no tensor is made here
+        # Python writes out no number for an infinity or a NaN.
+        elif not has_static_value(value) or not math.isfinite(value):
+            inputs.append(_scalar_tensor(key, kind, name, value))
+            names.append(name)
+            del options[name]
+    if names:
+        options[SCALARS] = tuple(names)
+    return inputs, options
+
+
+def _scalar_tensor(key: str, kind: str, name: str, value: Any) -> Any:
+    import torch
+
+    if "f" in kind:
+        # Exact for every number, and one of the operations that keep a float what it is.
+        return torch.ones((), dtype=torch.float64, device="cpu") * value
+    if isinstance(value, (float, torch.SymFloat)):
+        kernel = key.partition(":")[0]
+        raise RuntimeError(
+            f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) cannot hold a float; pass an int"
+        )
+    return torch.scalar_tensor(value, dtype=torch.int64, device="cpu")
+
+
 def _call_in_place(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     import torch
 
     refusal = lost_gradients(torch, key.partition(":")[0], args, has_outs=False)
     if refusal is not None:
         raise RuntimeError(refusal)
-    torch.ops.pyptx.call_in_place(key, [*args], repr(kwargs) if kwargs else "")
+    inputs, options = [*args], kwargs
+    if kwargs and scalar_params(key):
+        inputs, options = split_scalars(key, args, kwargs)
+    torch.ops.pyptx.call_in_place(key, inputs, repr(options) if options else "")
 
 
 def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -129,15 +193,18 @@ def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     keywords = dict(kwargs)
     outs = keywords.pop("out", None)
+    inputs = [*args]
+    if keywords and scalar_params(key):
+        inputs, keywords = split_scalars(key, args, keywords)
     options = repr(keywords) if keywords else ""
     if outs is None:
-        first, *rest = _call(key, [*args], options) or (None,)
+        first, *rest = _call(key, inputs, options) or (None,)
         return (first, *rest) if rest else first
     outs = [*outs] if isinstance(outs, (tuple, list)) else [outs]
     refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs), has_outs=True)
     if refusal is not None:
         raise RuntimeError(refusal)  # a class of our own is more than Dynamo can trace
-    torch.ops.pyptx.call_out(key, [*args], outs, options)
+    torch.ops.pyptx.call_out(key, inputs, outs, options)
     return tuple(outs) if len(outs) > 1 else outs[0]
 
 
