@@ -294,7 +294,7 @@ def test_opcheck() -> None:
     [result] = call(k._op_key, inputs, options)
     check(result, 0.5, 7)
 
-    inner = _torch_op._Call(k._op_key, inputs, options)
+    inner = _torch_op._Arguments(k._op_key, inputs, options)
     text = _torch_op._torch_graph.of_call(k, inner.tensors, None, options, inner.keywords)
     assert "\nscalar f32 - alpha\nscalar u32 - count\n" in text
     torch.library.opcheck(launch_one, (inputs, text))

@@ -39,7 +39,7 @@ def call(
     """Call through the dispatcher, by name; a program that is exported carries the kernel."""
     if has_launch and torch.compiler.is_exporting():
         inputs, options = split_scalars(kernel._op_key, args, dict(keywords))
-        call = _Call(kernel._op_key, inputs, repr(options))
+        call = _Arguments(kernel._op_key, inputs, repr(options))
         text = _torch_graph.of_call(kernel, args, outs, call.options, call.keywords)
         if text is not None:
             results = launch(kernel, inputs, outs, text)
@@ -73,8 +73,8 @@ def _keywords(options: str) -> dict[str, Any]:
         ) from None
 
 
-class _Call:
-    """What the arguments of an operator say: a kernel, its tensors and keywords."""
+class _Arguments:
+    """What the arguments of an operator that is traced say: a kernel, its tensors and keywords."""
 
     def __init__(self, key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
         self.kernel = _lookup(key)
@@ -85,13 +85,8 @@ class _Call:
         count = len(inputs) - len(names)
         self.tensors = list(inputs[:count])
         self.scalars = list(inputs[count:])
-        self._names = names
         #: The values of scalars are what only a launch knows.
         self.keywords = {**keywords, **dict.fromkeys(names, _runtime.UNKNOWN)}
-
-    def run(self, **more: Any) -> Any:
-        values = {n: t.item() for n, t in zip(self._names, self.scalars, strict=True)}
-        return below_dispatcher(self.kernel, self.tensors, {**self.keywords, **values, **more})
 
     def bind_inputs(self) -> dict[str, Any]:
         """Check the tensors, which may be fake, and return the dimensions."""
@@ -102,23 +97,42 @@ def _arrays(tensors: Sequence[torch.Tensor]) -> list[Array]:
     return [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in tensors]
 
 
+def _take_scalars(
+    inputs: Sequence[torch.Tensor], keywords: dict[str, Any]
+) -> Sequence[torch.Tensor]:
+    """Put the scalars' values among the keywords, and return the inputs without them."""
+    names = keywords.pop(SCALARS)
+    count = len(inputs) - len(names)
+    keywords |= {n: t.item() for n, t in zip(names, inputs[count:], strict=True)}
+    return inputs[:count]
+
+
 def _real(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.Tensor]:
-    results = _Call(key, inputs, options).run()
+    keywords = _keywords(options)
+    if SCALARS in keywords:
+        inputs = _take_scalars(inputs, keywords)
+    results = below_dispatcher(_lookup(key), inputs, keywords)
     return list(results) if isinstance(results, tuple) else [results]
 
 
 def _real_out(
     key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
 ) -> None:
-    _Call(key, inputs, options).run(out=tuple(outs))
+    keywords = _keywords(options)
+    if SCALARS in keywords:
+        inputs = _take_scalars(inputs, keywords)
+    below_dispatcher(_lookup(key), inputs, {**keywords, "out": tuple(outs)})
 
 
 def _real_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
-    _Call(key, inputs, options).run()
+    keywords = _keywords(options)
+    if SCALARS in keywords:
+        inputs = _take_scalars(inputs, keywords)
+    below_dispatcher(_lookup(key), inputs, keywords)
 
 
 def _fake_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> None:
-    call = _Call(key, inputs, options)
+    call = _Arguments(key, inputs, options)
     call.signature.bind_keywords(call.keywords, call.bind_inputs())
 
 
@@ -138,7 +152,7 @@ def _new(like: torch.Tensor, dtype: str, shape: tuple[int, ...], is_column: bool
 
 
 def _fake(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.Tensor]:
-    call = _Call(key, inputs, options)
+    call = _Arguments(key, inputs, options)
     signature = call.signature
     env = call.bind_inputs()
     template, _ = signature.bind_keywords(call.keywords, env)
@@ -154,7 +168,7 @@ def _fake(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.
 def _fake_out(
     key: str, inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], options: str
 ) -> None:
-    call = _Call(key, inputs, options)
+    call = _Arguments(key, inputs, options)
     env = call.bind_inputs()
     given = _arrays(outs)
     call.signature.bind_outputs(given, env, (_arrays(call.tensors) or given)[0].device)
@@ -163,7 +177,7 @@ def _fake_out(
 
 def _batched(info: Any, dims: tuple[Any, ...], key: str, inputs: Any, options: str) -> Any:
     """torch.vmap: one launch where the kernel has a batch dimension, else one after another."""
-    call = _Call(key, inputs, options)
+    call = _Arguments(key, inputs, options)
     signature, tensors, scalars = call.signature, call.tensors, call.scalars
     mapped = dims[1][: len(tensors)]
     if info.batch_size == 0:
@@ -252,7 +266,7 @@ def _traced(mode: Any, func: Any, types: Any, args: Any, kwargs: Any = None) -> 
     """Put `pyptx::launch` into the graph that is being traced where `pyptx::call` was called."""
     given = dict(zip(_NAMES[func.__name__], args, strict=False), **(kwargs or {}))
     inputs, outs = given["inputs"], given.get("outs")
-    call = _Call(given["kernel"], inputs, given["options"])
+    call = _Arguments(given["kernel"], inputs, given["options"])
     text = _torch_graph.of_call(call.kernel, call.tensors, outs, call.options, call.keywords)
     if text is None:
         return mode.__torch_dispatch__(func, types, args, kwargs or {})

@@ -79,9 +79,9 @@ Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
 
 }  // namespace
 
-std::optional<Diagnostic> LaunchPlan::grid_problem(const Dim3& grid) const {
-  if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
-  return division_problem(grid, cluster);
+std::optional<Diagnostic> LaunchPlan::grid_problem(const Dim3& given) const {
+  if (auto found = range_problem("grid", given, kMaxGrid)) return found;
+  return division_problem(given, cluster);
 }
 
 std::optional<Diagnostic> LaunchPlan::problem() const {

@@ -57,8 +57,8 @@ std::uint64_t half_bits(const ScalarType& type, double value) {
   }
   const auto fraction =
       static_cast<std::uint64_t>(std::ldexp(std::fabs(value), type.significant - exponent));
-  const auto biased = static_cast<std::uint64_t>(exponent - type.least + 1);
-  return sign | (biased << 10) | (fraction & 0x3ff);
+  const int biased = exponent - type.least + 1;
+  return sign | (static_cast<std::uint64_t>(biased) << 10) | (fraction & 0x3ff);
 }
 
 std::optional<std::uint64_t> float_bits(const ScalarType& type, double value) {

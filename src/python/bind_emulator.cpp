@@ -127,6 +127,7 @@ std::vector<interop::HostTensor> host_tensors(const std::vector<std::uint64_t>& 
   return tensors;
 }
 
+// NOLINTNEXTLINE(readability-function-size): its parameters are Python's keywords
 nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  const std::vector<std::uint64_t>& sizes, std::uint64_t seed, unsigned threads,
                  bool counters, const std::optional<std::string>& trace, const nb::object& progress,

@@ -60,7 +60,7 @@ struct LaunchPlan {
   std::optional<diag::Diagnostic> problem() const;
 
   /// Why a call cannot launch it with this grid in place of its own, or nothing.
-  std::optional<diag::Diagnostic> grid_problem(const Dim3& grid) const;
+  std::optional<diag::Diagnostic> grid_problem(const Dim3& given) const;
 
   /// How many scalars a call brings.
   std::size_t argument_count() const;
