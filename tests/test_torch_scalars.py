@@ -132,6 +132,25 @@ def test_numbers_written_in_the_function_are_constants() -> None:
 
 
 @backends
+def test_numbers_that_the_function_works_out(backend: str) -> None:
+    k = make_scale()
+    compiled = torch.compile(
+        lambda x, y, a: k(x, alpha=1.0 / y.shape[0] + a, count=y.shape[0] * 2),
+        backend=backend,
+        dynamic=True,
+    )
+    for size, alpha in ((3, 0.5), (5, 1.5), (8, 2.5)):
+        check(compiled(tensor(), torch.ones(size), alpha), 1.0 / size + alpha, size * 2)
+    assert graph_count() == 1
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        compiled = torch.compile(
+            lambda x, t: k(x, alpha=t.item(), count=7), backend=backend, fullgraph=True
+        )
+        for alpha in (0.5, 2.5, 3.25):
+            check(compiled(tensor(), torch.tensor(alpha)), alpha, 7)
+
+
+@backends
 def test_a_kernel_that_writes_its_input(backend: str) -> None:
     @kernel(
         in_specs=(Tile("N", f32),), out_specs=(), block=(64, 1, 1), raw_params=[("f32", "alpha")]
