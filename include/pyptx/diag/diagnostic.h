@@ -144,10 +144,12 @@ using Result = support::Result<T, Diagnostic>;
 using Status = Result<support::Unit>;
 
 inline Status success() { return support::Unit{}; }
-inline support::Failure<Diagnostic> fail(Diagnostic diagnostic) {
+// Cold: the compiler then keeps what leads to a refusal out of the way of calls that succeed.
+[[gnu::cold]] inline support::Failure<Diagnostic> fail(Diagnostic diagnostic) {
   return support::Failure<Diagnostic>{std::move(diagnostic)};
 }
-inline support::Failure<Diagnostic> fail(Kind kind, std::initializer_list<std::string> arguments) {
+[[gnu::cold]] inline support::Failure<Diagnostic> fail(
+    Kind kind, std::initializer_list<std::string> arguments) {
   return fail(Diagnostic(kind, arguments));
 }
 

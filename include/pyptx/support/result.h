@@ -2,10 +2,12 @@
 //
 // Result<T, E>: a value or the reason there is none. C++20 has no std::expected; this is the part
 // of it that the core uses. The core never throws across its API, so every fallible function
-// returns one of these (see diag/diagnostic.h for the usual E).
+// returns one of these (see diag/diagnostic.h for the usual E). An error lies elsewhere: a
+// diagnostic has hundreds of bytes, which every success on the way to a launch would fill.
 #pragma once
 
 #include <cassert>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -33,7 +35,20 @@ class [[nodiscard]] Result {
   template <typename F>
     requires std::is_constructible_v<E, F&&>
   Result(Failure<F> failure)  // NOLINT(*-explicit-*)
-      : state_(std::in_place_index<1>, std::move(failure.error)) {}
+      : state_(std::in_place_index<1>, std::make_unique<E>(std::move(failure.error))) {}
+
+  Result(const Result& other)
+    requires(std::is_copy_constructible_v<T> && std::is_copy_constructible_v<E>)
+      : state_(copy_of(other)) {}
+  Result& operator=(const Result& other)
+    requires(std::is_copy_constructible_v<T> && std::is_copy_constructible_v<E>)
+  {
+    state_ = copy_of(other);
+    return *this;
+  }
+  Result(Result&&) = default;
+  Result& operator=(Result&&) = default;
+  ~Result() = default;
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -58,20 +73,27 @@ class [[nodiscard]] Result {
 
   E& error() & {
     assert(!ok());
-    return *std::get_if<1>(&state_);
+    return **std::get_if<1>(&state_);
   }
   const E& error() const& {
     assert(!ok());
-    return *std::get_if<1>(&state_);
+    return **std::get_if<1>(&state_);
   }
   /// Moves the error out, ready to be returned from a function with another value type.
   Failure<E> failure() {
     assert(!ok());
-    return Failure<E>{std::move(*std::get_if<1>(&state_))};
+    return Failure<E>{std::move(**std::get_if<1>(&state_))};
   }
 
  private:
-  std::variant<T, E> state_;
+  using State = std::variant<T, std::unique_ptr<E>>;
+
+  static State copy_of(const Result& other) {
+    if (other.ok()) return State(std::in_place_index<0>, other.value());
+    return State(std::in_place_index<1>, std::make_unique<E>(other.error()));
+  }
+
+  State state_;
 };
 
 }  // namespace pyptx::support

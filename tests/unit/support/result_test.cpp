@@ -28,6 +28,25 @@ TEST(Result, CarriesAMoveOnlyValueOrAnError) {
   EXPECT_EQ(bad.error(), "odd");
 }
 
+TEST(Result, ASuccessIsSmallAndACopyIsACopy) {
+  struct Large {
+    char bytes[400] = {};
+  };
+  using Small = Result<int, Large>;
+  static_assert(sizeof(Small) <= 2 * sizeof(void*));
+  using Number = Result<int, std::string>;
+  const Number good = 3;
+  const Number bad = Failure{std::string("odd")};
+  Number copy = bad;
+  EXPECT_EQ(copy.error(), "odd");
+  copy.error() += "er";
+  EXPECT_EQ(bad.error(), "odd");
+  copy = good;
+  EXPECT_EQ(*copy, 3);
+  copy = bad;
+  EXPECT_EQ(copy.error(), "odd");
+}
+
 TEST(Result, AnErrorPassesThroughAnotherValueType) {
   const auto outer = [](int value) -> Result<int, std::string> {
     Text inner = half(value);
