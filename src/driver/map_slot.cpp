@@ -2,6 +2,7 @@
 #include "map_slot.h"
 
 #include <cstring>
+#include <utility>
 
 namespace pyptx::driver {
 
@@ -26,11 +27,41 @@ void MapSlot::write(const Entry& entry, unsigned char* block) const {
   }
 }
 
+std::array<std::size_t, 2> MapSlot::places(std::uint64_t address) const {
+  // Addresses are multiples of 16, and of 512 where an allocator chose them.
+  const std::uint64_t mixed = (address >> 4) * 0x9E3779B97F4A7C15U;
+  const auto first = static_cast<std::size_t>(mixed >> 40) & (known_.size() - 1);
+  return {first, first ^ 1};
+}
+
+void MapSlot::keep(const Entry& made) {
+  const auto [first, second] = places(made.address);
+  for (const std::size_t place : {first, second}) {
+    if (known_[place].address == 0) {
+      known_[place] = made;
+      return;
+    }
+  }
+  if (known_.size() < kMostKnown) {
+    // Others than these two may find no place either; a map that is dropped is made again.
+    const std::vector<Entry> before = std::exchange(known_, std::vector<Entry>(known_.size() * 2));
+    for (const Entry& entry : before) {
+      if (entry.address == 0) continue;
+      const auto [one, other] = places(entry.address);
+      known_[known_[one].address == 0 ? one : other] = entry;
+    }
+    known_[places(made.address)[0]] = made;
+    return;
+  }
+  known_[second] = std::exchange(known_[first], made);
+}
+
 diag::Status MapSlot::fill(int device, std::uint64_t address, unsigned char* block) {
   // Threads that meet here do not queue: the loser makes its map anew, which is as correct.
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) {
-    for (const Entry& entry : recent_) {
+    for (const std::size_t place : places(address)) {
+      const Entry& entry = known_[place];
       if (entry.address == address && entry.device == device) {
         write(entry, block);
         return diag::success();
@@ -41,10 +72,7 @@ diag::Status MapSlot::fill(int device, std::uint64_t address, unsigned char* blo
   Entry made;
   if (auto status = make(device, address, made); !status) return status;
   write(made, block);
-  if (lock.try_lock()) {
-    recent_[next_] = made;
-    next_ = (next_ + 1) % recent_.size();
-  }
+  if (lock.try_lock()) keep(made);
   return diag::success();
 }
 

@@ -3,9 +3,8 @@
 // What a call brings beside the plan: scalars, and a grid of its own.
 #include <gmock/gmock.h>
 
-#include <cstring>
-
 #include "fake_driver.h"
+#include "launches.h"
 #include "pyptx/driver/launch.h"
 
 namespace pyptx::driver {
@@ -13,8 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-void* const kStream = reinterpret_cast<void*>(std::uintptr_t{0x5000});
 
 ParamSlot slot(ParamSlot::Kind kind, std::uint32_t size, std::uint64_t bits = 0) {
   ParamSlot out;
@@ -27,24 +24,6 @@ ParamSlot slot(ParamSlot::Kind kind, std::uint32_t size, std::uint64_t bits = 0)
 ParamSlot pointer() { return slot(ParamSlot::Kind::Pointer, 8); }
 ParamSlot scalar(std::uint64_t bits) { return slot(ParamSlot::Kind::Scalar, 4, bits); }
 ParamSlot argument(std::uint32_t size) { return slot(ParamSlot::Kind::Argument, size); }
-
-LaunchPlan plan_of(std::vector<ParamSlot> params, std::uint32_t tensors) {
-  LaunchPlan plan;
-  plan.entry = "kernel";
-  plan.grid = {8, 2, 1};
-  plan.block = {128, 1, 1};
-  plan.tensor_count = tensors;
-  plan.params = std::move(params);
-  return plan;
-}
-
-template <typename T>
-T at(const std::vector<unsigned char>& bytes, std::size_t offset) {
-  T out{};
-  EXPECT_LE(offset + sizeof out, bytes.size());
-  std::memcpy(&out, bytes.data() + offset, sizeof out);
-  return out;
-}
 
 class LaunchArgumentsTest : public FakeDriverTest {
  protected:

@@ -3,11 +3,11 @@
 
 #include <gmock/gmock.h>
 
-#include <cstring>
 #include <thread>
 
 #include "cuda_abi.h"
 #include "fake_driver.h"
+#include "launches.h"
 
 namespace pyptx::driver {
 namespace {
@@ -40,26 +40,6 @@ ParamSlot map(ParamSlot::Kind kind, std::uint32_t tensor) {
   slot.map.box = {64};
   return slot;
 }
-
-LaunchPlan plan_of(std::vector<ParamSlot> params, std::uint32_t tensors) {
-  LaunchPlan plan;
-  plan.entry = "kernel";
-  plan.grid = {8, 2, 1};
-  plan.block = {128, 1, 1};
-  plan.tensor_count = tensors;
-  plan.params = std::move(params);
-  return plan;
-}
-
-template <typename T>
-T at(const std::vector<unsigned char>& bytes, std::size_t offset) {
-  T out{};
-  EXPECT_LE(offset + sizeof out, bytes.size());
-  std::memcpy(&out, bytes.data() + offset, sizeof out);
-  return out;
-}
-
-void* const kStream = reinterpret_cast<void*>(std::uintptr_t{0x5000});
 
 class LaunchTest : public FakeDriverTest {
  protected:
@@ -291,10 +271,25 @@ TEST_F(LaunchTest, MapsAreEncodedOncePerAddress) {
   EXPECT_EQ(count("cuTensorMapEncodeTiled"), 4);
 }
 
+TEST_F(LaunchTest, MapsOfHundredsOfTensorsAreKnown) {
+  const auto launcher = make(plan_of({map(ParamSlot::Kind::MapValue, 0)}, 1));
+  constexpr std::uint64_t kTensors = 200;
+  int before = 0;
+  for (int round = 0; round < 3; ++round) {
+    before = count("cuTensorMapEncodeTiled");
+    for (std::uint64_t tensor = 1; tensor <= kTensors; ++tensor) {
+      ASSERT_TRUE(launch(*launcher, {tensor * 512}).ok());
+      EXPECT_EQ(at<std::uint64_t>(cuda().launches.back().parameters, 0), tensor * 512);
+    }
+  }
+  // Some may have no place beside each other.
+  EXPECT_LE(count("cuTensorMapEncodeTiled") - before, static_cast<int>(kTensors) / 10);
+}
+
 TEST_F(LaunchTest, MoreAddressesThanTheCacheHolds) {
   const auto launcher = make(plan_of({map(ParamSlot::Kind::MapPointer, 0)}, 1));
   for (int round = 0; round < 2; ++round) {
-    for (std::uint64_t tensor = 1; tensor <= 20; ++tensor) {
+    for (std::uint64_t tensor = 1; tensor <= 3000; ++tensor) {
       ASSERT_TRUE(launch(*launcher, {tensor << 20}).ok());
       const auto descriptor = at<std::uint64_t>(cuda().launches.back().parameters, 0);
       EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(descriptor), tensor << 20);
