@@ -25,5 +25,5 @@ python3 -m pytest tests -p no:cacheprovider -rs --ignore=tests/diff >"$log/pytes
 grep -E "^(FAILED|ERROR|SKIPPED)|passed|failed" "$log/pytest.log" | cut -c1-200
 python3 -m pyptx doctor || status=1
 python3 bench/first_call.py --rounds 5 || status=1
-python3 bench/launch.py 2>&1 | tail -20 || status=1
+python3 bench/launch.py --json "$log/launch.json" || status=1
 exit $status
