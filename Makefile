@@ -5,12 +5,13 @@
 # make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
 # make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
 # make cache-torture  the disk cache under processes that damage it and are killed
+# make pythons  what depends on the interpreter itself, with other Pythons (PYTHONS=...)
 # make docs   the guide, the API and the instruction reference as HTML in build/docs
 # make bench  ratios against named peers, the emulator against its goals
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference coverage stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture
+.PHONY: all demo test lint bench certify corpus judges reference coverage stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons
 
 PYTHON ?= python3
 VENV := .venv
@@ -90,6 +91,21 @@ bad-input: judges
 CACHE_SECONDS ?= 120
 cache-torture: build
 	PYPTX_CACHE_TORTURE_SECONDS=$(CACHE_SECONDS) $(BIN)/python -m pytest tests/test_cubin_cache.py
+
+# Each Python gets an environment and a build of its own: minutes, and torch once for each.
+PYTHONS ?= python3.12 python3.13
+INTERPRETER_TESTS := tests/test_captured.py tests/test_captures.py tests/test_captures_unnamed.py \
+  tests/test_runtime_entry.py
+pythons:
+	set -e; for python in $(PYTHONS); do \
+	  folder=$(CURDIR)/build/pythons/$$($$python -c 'import sys; print(*sys.version_info[:2], sep=".")'); \
+	  $$python -m venv $$folder/venv; \
+	  $$folder/venv/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt; \
+	  PATH=$$folder/venv/bin:$$PATH cmake -S . -B $$folder/build -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	    -DPYPTX_PYTHON=ON -DPYPTX_INPLACE=ON -DPython_EXECUTABLE=$$folder/venv/bin/python $(CCACHE) >/dev/null; \
+	  PATH=$$folder/venv/bin:$$PATH cmake --build $$folder/build -j $(JOBS) --target _core; \
+	  PYTHONPATH=$(CURDIR)/python $$folder/venv/bin/python -m pytest -p no:cacheprovider $(INTERPRETER_TESTS); \
+	done
 
 # What editors and type checkers read: ptx.inst from the table, the rest from the built extension.
 stubs: build

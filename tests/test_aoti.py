@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import sample_kernels
+import test_torch_scalars as scalars
 from pyptx import torch_support
 
 torch = pytest.importorskip("torch")
@@ -106,7 +107,7 @@ torch_support.register_operators()
 
 def run_in_another_python(code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-X", "faulthandler", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 class Plain(torch.nn.Module):
@@ -114,11 +115,35 @@ class Plain(torch.nn.Module):
         return 4 * x
 
 
-def test_a_package_runs_in_another_python(package: Path, device: str, tmp_path: Path) -> None:
-    done = run_in_another_python(REGISTER + LOAD.format(device=device, package=str(package)))
+def check_in_another_python(code: str, device: str, folder: Path) -> None:
+    done = run_in_another_python(REGISTER + code)
     if done.returncode < 0:  # killed by a signal
-        plain = make_package(Plain(), device, tmp_path)
+        plain = make_package(Plain(), device, folder)
         without_us = run_in_another_python(LOAD.format(device=device, package=str(plain)))
         if without_us.returncode == done.returncode:
             pytest.skip(f"torch {torch.__version__} crashes here loading any package")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_package_runs_in_another_python(package: Path, device: str, tmp_path: Path) -> None:
+    check_in_another_python(LOAD.format(device=device, package=str(package)), device, tmp_path)
+
+
+TAKES = """
+import torch
+loaded = torch._inductor.aoti_load_package({package!r})
+for count, expected in {cases!r}:
+    assert loaded(torch.tensor({x!r}), torch.ones(count)).tolist() == expected, count
+"""
+
+
+def test_a_package_takes_numbers(tmp_path: Path) -> None:
+    package = torch._inductor.aoti_compile_and_package(
+        scalars.exported(**scalars.DYNAMIC),
+        package_path=str(tmp_path / "model.pt2"),
+        inductor_configs=QUICK,
+    )
+    x = scalars.X
+    cases = [(count, scalars.expected(x, 0.5, count).tolist()) for count in (7, 9, 30)]
+    code = TAKES.format(package=package, cases=cases, x=x.tolist())
+    check_in_another_python(code, "cpu", tmp_path)

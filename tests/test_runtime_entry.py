@@ -275,7 +275,7 @@ def test_threads_may_call_one_entry(entry: _core.Entry, x: torch.Tensor) -> None
 def test_guards_are_asked_before_each_call(entry: _core.Entry, x: torch.Tensor) -> None:
     names = {"a": 1}
     stale = Recorder()
-    entry.watch(_core.Guards([(names, "a", names["a"])]), stale)
+    entry.watch(_core.Guards([("item", names, "a", names["a"])]), stale)
     assert_hit(entry, x, x)
     names["a"] = 2
     hits, misses = entry.hits, entry.misses
@@ -283,7 +283,7 @@ def test_guards_are_asked_before_each_call(entry: _core.Entry, x: torch.Tensor) 
     assert (entry.hits, entry.misses) == (hits, misses)
     assert [(len(args), kwargs) for args, kwargs in stale.calls] == [(2, {"out": None})]
     assert torch.equal(entry.run(x, x), x + x)  # not asked
-    entry.watch(_core.Guards([(names, "a", 2)]), stale)
+    entry.watch(_core.Guards([("item", names, "a", 2)]), stale)
     assert_hit(entry, x, x)
     assert len(stale.calls) == 1
 

@@ -293,15 +293,6 @@ def test_exported_programs_hold_numbers_or_take_them() -> None:
     assert len(node.args[0]) == 2  # alpha is a number, and stays it
 
 
-def test_an_aotinductor_package_takes_numbers(tmp_path: Any) -> None:
-    path = torch._inductor.aoti_compile_and_package(
-        exported(**DYNAMIC), package_path=str(tmp_path / "model.pt2")
-    )
-    loaded = torch._inductor.aoti_load_package(path)
-    for count in (7, 9, 30):
-        check(loaded(tensor(), torch.ones(count)), 0.5, count)
-
-
 def test_opcheck() -> None:
     k = make_scale()
     half, seven = torch.tensor(0.5, dtype=torch.float64), torch.tensor(7)

@@ -12,6 +12,7 @@ from pyptx._bound import BoundKernel, load
 from pyptx._core import Diagnostic, Module
 from pyptx._errors import (
     AssembleError,
+    CaptureWarning,
     EmulatorError,
     Error,
     LaunchError,
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AssembleError",
     "BoundKernel",
+    "CaptureWarning",
     "Diagnostic",
     "EmulatorError",
     "Error",

@@ -385,6 +385,29 @@ def grid_asks_for(grid: Any, name: str) -> bool:
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
+def grid_of_scalars(
+    grid: Any, values: Mapping[str, Any], names: Sequence[str]
+) -> Callable[..., Any] | None:
+    """Return the grid as a function of these scalars alone; None where it asks for none of them."""
+    if not any(grid_asks_for(grid, name) for name in names):
+        return None
+    parameters = inspect.signature(grid).parameters.values()
+    if any(p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in parameters):
+        return lambda *scalars: resolve_grid(
+            "", grid, {**values, **dict(zip(names, scalars, strict=True))}
+        )
+    # Asked before every launch, so what the signature says is worked out here.
+    asked = [p.name for p in parameters if p.name in values]
+    fixed = {name: values[name] for name in asked if name not in names}
+    places = [(name, names.index(name)) for name in asked if name in names]
+
+    def resolve(*scalars: Any) -> Any:
+        found = grid(**fixed, **{name: scalars[place] for name, place in places})
+        return found if type(found) is tuple else normalize_dim3("the grid", found)
+
+    return resolve
+
+
 def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, int, int]:
     """Return the grid: a tuple as it is, a callable with what its signature names of `values`."""
     what = f"kernel {name!r}: grid"

@@ -87,7 +87,8 @@ class BoundKernel(_core.KernelBase):
 
     def __init__(self, settled: Settled, device: str | None = None) -> None:
         self._launch = _Launch(settled, device)
-        self._entry = _core.Entry(self._launch.call)
+        scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in settled.scalars]
+        self._entry = _core.Entry(self._launch.call, scalars)
         # Weak, so that the two do not keep each other.
         self._launch.entry = weakref.ref(self._entry)
 
@@ -173,14 +174,12 @@ class _Launch:
         if device_type in self._taught or self.settled.image is None or entry is None:
             return
         self._taught.add(device_type)
-        if not self.settled.outputs or len(tensors) > _runtime.ENTRY_TENSORS:
+        if len(tensors) > _runtime.ENTRY_TENSORS:
             return
-        if self.settled.scalars:  # the entry brings none
-            return
-        if any(t.is_column_major or framework_name(t.dtype) is None for t in tensors):
+        if any(framework_name(t.dtype) is None for t in tensors):
             return
         inputs, outputs = (
-            [(str(framework_name(t.dtype)), t.shape) for t in side]
+            [(str(framework_name(t.dtype)), t.shape, t.is_column_major) for t in side]
             for side in (self.settled.inputs, self.settled.outputs)
         )
         index = -1

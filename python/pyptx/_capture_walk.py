@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One look at everything that functions and values lead to: a key by content, places to watch.
 
-What the code names itself is followed wherever it leads. What it reads without naming it, through
-the special methods of classes and through strings, is followed too, but not into installed
-packages, and what cannot be compared there is taken to be the same: a configuration that prints
-itself with NumPy must not make its kernel one that is traced at every call.
+Whatever goes into the key and can change leaves a row of `_core.Guards`: while all rows hold, the
+key is what it was. What the code names itself is followed wherever it leads. What it reads without
+naming it, through the special methods of classes and through strings, is followed too, but not into
+installed packages, and what cannot be compared there is taken to be the same: a configuration that
+prints itself with NumPy, or keeps a lock, must not make its kernel one that is traced at every
+call.
 """
 
 from __future__ import annotations
@@ -12,67 +14,23 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import gc
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from pyptx import _capture_kinds as kinds
+from pyptx import _core
+from pyptx._capture_trail import Trail, Unwatched
 from pyptx._code_names import Names, modules_named, names_read
 
 _MISSING = object()
-_WRITTEN_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE; of the types that matter here
-#: Builtin types that classes derive from, and how to get at what they hold.
-_CONTENTS: dict[type, Any] = {
-    int: int.__index__,
-    float: float.hex,
-    str: str.__str__,
-    tuple: tuple,
-    list: list,
-    dict: dict,
-    set: set,
-    frozenset: frozenset,
-}
 #: What gives a function the globals by their names as strings.
 _NAMESPACES = frozenset(("globals", "vars", "eval", "exec"))
-_SCALARS = (type(None), bool, int, complex, str, bytes, type(Ellipsis), range)
-_BY_IDENTITY = (
-    type,
-    types.BuiltinFunctionType,
-    types.MethodWrapperType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.GetSetDescriptorType,
-    types.MemberDescriptorType,
-    type(vars(collections.namedtuple("_", "field"))["field"]),
-)
-
-
-def _root(module: Any) -> str:
-    """Return the package of a module's name; "" for what is no name: a class may define another."""
-    return module.partition(".")[0] if isinstance(module, str) else ""
-
-
-#: Packages that a body may name and that lead to thousands of functions: half a minute of JAX.
-_FRAMEWORKS = frozenset(("jax", "jaxlib", "numpy", "torch", "triton"))
-
-
-def _is_fixed_module(name: Any) -> bool:
-    """Modules whose contents do not change under a kernel: ours, Python's and the frameworks'."""
-    root = _root(name)
-    # What collections.namedtuple writes says that it is of such a module.
-    if root == "pyptx" or root in _FRAMEWORKS or root.startswith("namedtuple_"):
-        return True
-    return root in sys.stdlib_module_names and root != "test"
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_installed(root: str) -> bool:
-    """Whether a package lies where packages are installed to."""
-    spec = getattr(sys.modules.get(root), "__spec__", None)
-    if spec is None:
-        return False
-    places = (spec.origin, *(spec.submodule_search_locations or ()))
-    return any("site-packages" in str(place) or "dist-packages" in str(place) for place in places)
+#: Bytes of an array that are compared before each call; a larger one is compared by Python.
+MOST_BYTES = 16384
+_PARTIAL_MEMBERS = ("func", "args", "keywords")
 
 
 class Reads(NamedTuple):
@@ -93,10 +51,11 @@ class Reads(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _in_order(reads: Reads) -> tuple[list[str], list[str], list[str]]:
-    """Return the names that are named, the others, and the strings, each in an order of its own."""
+def _in_order(reads: Reads) -> tuple[list[str], list[str], list[str], frozenset[str]]:
+    """Return the names that are named, the others, the strings, each in an order, and all names."""
     others = (reads.implied | reads.strings) - reads.named
-    return sorted(reads.named), sorted(others), sorted(reads.strings)
+    every = reads.named | reads.implied | reads.strings
+    return sorted(reads.named), sorted(others), sorted(reads.strings), every
 
 
 class _Same:
@@ -118,14 +77,15 @@ class Walk:
     """One pass over everything reachable; collects the key and the places to look at again."""
 
     def __init__(self, reads: Reads) -> None:
-        self._named, self._implied, self._strings = _in_order(reads)
+        self._named, self._implied, self._strings, self._read = _in_order(reads)
         self._packages = reads.packages
         #: The names that the functions met read.
         self.named: set[str] = set()
         self.implied: set[str] = set()
         self.strings: set[str] = set()
-        self.is_opaque = False
-        self.is_mutable = False
+        #: What cannot be compared at all, and what cannot be compared by rows.
+        self.opaque: list[Unwatched] = []
+        self.costly: list[Unwatched] = []
         #: Rows of `_core.Guards`, by place.
         self.places: dict[Any, tuple[Any, ...]] = {}
         self._pins: list[Any] = []  # what _seen names by address, kept while it does
@@ -134,8 +94,9 @@ class Walk:
         #: Attributes that are not read of something that never changes.
         self._open: set[str] = set()
         #: What is read without being named: (holder, name, value).
-        self._later: collections.deque[tuple[_Same, str, Any]] = collections.deque()
+        self._later: collections.deque[tuple[Any, str, Any, Trail]] = collections.deque()
         self._is_implied = False
+        self._trail = Trail()
 
     def reads(self) -> Reads:
         """Return the names that the functions met read."""
@@ -152,7 +113,7 @@ class Walk:
         # After all else: whatever the code names itself has been met by then, and judged.
         self._is_implied = True
         while self._later:
-            holder, name, item = self._later.popleft()
+            holder, name, item, self._trail = self._later.popleft()
             tokens.append((holder, name, self.value(item)))
         for members in self._modules:
             for name in self._open | self.strings:
@@ -160,19 +121,30 @@ class Walk:
                     self._item(members, name)
         return tuple(tokens)
 
+    def guards(self) -> _core.Guards:
+        """Return what holds as long as the key is what it is."""
+        return _core.Guards(list(self.places.values()), not (self.opaque or self.costly))
+
+    # --- what is left out ------------------------------------------------------------------------
+
     def _is_left_alone(self, module: Any) -> bool:
         """Whether what belongs to this module is not looked into."""
-        if _is_fixed_module(module):
+        if kinds.is_fixed_module(module):
             return True
         return self._is_implied and self._is_foreign(module)
 
     def _is_foreign(self, module: Any) -> bool:
-        root = _root(module)
-        return root not in self._packages and _is_installed(root)
+        root = kinds.root_of(module)
+        return root not in self._packages and kinds.is_installed(root)
 
     def _give_up(self, value: Any) -> _Same:
-        self.is_opaque = self.is_opaque or not self._is_implied
+        if not self._is_implied:
+            self.opaque.append(Unwatched(self._trail, value))
         return _Same(value)
+
+    def give_up_on_depth(self) -> None:
+        """Say that what was being looked at is too deep to be compared."""
+        self.opaque.append(Unwatched(self._trail, None))
 
     def _visited(self, value: Any) -> tuple[Any, ...] | None:
         """Return what stands for a value met before; None, and a number for it, the first time."""
@@ -182,106 +154,205 @@ class Walk:
         self._pins.append(value)
         return None
 
+    # --- rows ------------------------------------------------------------------------------------
+
     def _item(self, holder: dict[str, Any], name: str) -> Any:
         """Return what `holder` has under `name`, to be looked at again."""
         value = holder.get(name, _MISSING)
         found = () if value is _MISSING else (value,)
-        self.places[(id(holder), name)] = (holder, name, *found)
+        self.places[("item", id(holder), name)] = ("item", holder, name, *found)
         return value
 
+    def _items(self, row: str, holder: Any, members: dict[Any, Any]) -> dict[Any, Any]:
+        """Return all that a dict, or a class, holds; `members` is a copy of it."""
+        flat = tuple(part for item in members.items() for part in item)
+        self.places[(row, id(holder))] = (row, holder, flat)
+        return members
+
+    def _instance_dict(self, value: Any) -> dict[str, Any]:
+        members = _core.instance_dict(value)
+        if members is None:
+            return {}
+        self.places[("dict", id(value))] = ("dict", value, members)
+        return self._items("items", members, dict(members))
+
+    def _member(self, value: Any, descriptor: Any) -> Any:
+        """Return what is in a slot, to be looked at again."""
+        try:
+            found = descriptor.__get__(value)
+        except AttributeError:
+            found = _MISSING
+        rest = () if found is _MISSING else (found,)
+        self.places[("member", id(value), id(descriptor))] = ("member", value, descriptor, *rest)
+        return found
+
+    def _bytes(self, value: Any) -> Any:
+        """Return the bytes of an array, to be looked at again where they are not too many."""
+        try:
+            view = memoryview(value)
+        except (TypeError, ValueError, BufferError):
+            if not kinds.is_array(type(value)):  # a view that was released
+                return self._give_up(value)
+            self.costly.append(Unwatched(self._trail, value))  # elements that Python cannot name
+            return bytes(value.tobytes())
+        content = view.tobytes()
+        if len(content) > MOST_BYTES:
+            self.costly.append(Unwatched(self._trail, value))
+        else:
+            row = ("bytes", value, content, view.format, view.shape)
+            self.places[("bytes", id(value))] = row
+        return content
+
+    # --- functions -------------------------------------------------------------------------------
+
     def function(self, fn: types.FunctionType) -> tuple[Any, ...]:
+        """Return a function: its code, and all that it reads besides its arguments."""
         seen = self._visited(fn)
         if seen is not None:
             return seen
-        names = names_read(fn.__code__)
+        code = fn.__code__
+        names = names_read(code)
         (self.implied if self._is_implied else self.named).update(names.attributes)
         self.strings |= names.strings
-        self.places[id(fn)] = (fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__)
-        token: list[Any] = ["function", fn.__code__]
-        for cell in fn.__closure__ or ():
+        attributes = _core.instance_dict(fn)
+        row = ("function", fn, code, fn.__defaults__, fn.__kwdefaults__, attributes)
+        self.places[id(fn)] = row
+        token: list[Any] = ["function", code]
+        for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
             value = _cell_value(cell)
-            self.places[id(cell)] = (cell,) if value is _MISSING else (cell, value)
-            token.append(self.value(value))
-        token.extend(self._globals(fn.__globals__, names))
-        token.append(self.value(fn.__defaults__))
-        # Watched by name, as globals are: a dict alone would count as mutable.
+            rest = () if value is _MISSING else (value,)
+            self.places[id(cell)] = ("cell", cell, *rest)
+            token.append(self._along(Trail(code, name), value))
+        token.extend(self._globals(fn.__globals__, code, names))
+        token.append(self._along(Trail(code, ""), fn.__defaults__))
+        # Watched by name, as globals are.
         defaults = fn.__kwdefaults__ or {}
         for name in defaults:
-            token.append((name, self.value(self._item(defaults, name))))
+            token.append((name, self._along(Trail(code, name), self._item(defaults, name))))
+        if attributes is not None:
+            token.append(self._state(fn, self._items("items", attributes, dict(attributes))))
         return tuple(token)
 
-    def _globals(self, members: dict[str, Any], names: Names) -> Iterator[Any]:
+    def _globals(
+        self, members: dict[str, Any], code: types.CodeType, names: Names
+    ) -> Iterator[Any]:
         self._open |= names.by_global.get(None, frozenset())
         for name in names.loaded:
             found = self._item(members, name)
-            if not _is_fixed_module(_module_of(found)):
+            if not kinds.is_fixed_module(kinds.module_of(found)):
                 self._open |= names.by_global.get(name, frozenset())
-            yield name, self.value(found)
+            yield name, self._along(Trail(code, name), found)
         if not _NAMESPACES.isdisjoint(names.loaded):
             for name in self._strings:
-                if name in members:
-                    self._later.append((_Same(members), name, self._item(members, name)))
-                else:
-                    self._item(members, name)
+                found = self._item(members, name)
+                if found is not _MISSING:
+                    self._later.append((_Same(members), name, found, Trail(code, name)))
         package = str(members.get("__package__") or members.get("__name__"))
         for imported in names.imported:
             *parents, last = modules_named(imported, package)
-            if _is_fixed_module(last):
+            if kinds.is_fixed_module(last):
                 continue
             # A package's own modules count as implied: an installed one would lead everywhere.
             if imported[0] == ".":
                 parents.append(last)
             else:
-                yield last, self.value(self._item(sys.modules, last))
+                yield last, self._along(Trail(code, last), self._item(sys.modules, last))
             for name in parents:
-                self._later.append((_Same(sys), name, self._item(sys.modules, name)))
+                found = self._item(sys.modules, name)
+                self._later.append((_Same(sys), name, found, Trail(code, name)))
+
+    # --- values ----------------------------------------------------------------------------------
+
+    def _along(self, trail: Trail, value: Any) -> Any:
+        """Return what stands for a value that is reached so."""
+        before, self._trail = self._trail, trail
+        token = self.value(value)
+        self._trail = before
+        return token
+
+    def _inside(self, step: str, value: Any) -> Any:
+        return self._along(self._trail.then(step), value)
 
     def value(self, value: Any) -> Any:
+        """Return what stands for a value in the key."""
         kind = type(value)
         if value is _MISSING:
             return "missing"
-        if kind in _SCALARS:
+        if kind in kinds.SCALARS:
             return (kind, value)
         if kind is float:
             return (kind, value.hex())
+        if kind is complex:
+            return (kind, value.real.hex(), value.imag.hex())
+        if kind is tuple or kind is frozenset:
+            return self._contents(value)
+        if kind is slice:
+            return (kind, self._contents((value.start, value.stop, value.step)))
         if isinstance(value, enum.Enum):
-            self._later.append((_Same(value), "__class__", kind))
-            return _Same(value)
-        if kind in (tuple, frozenset, list, set, dict):
-            return self._container(value)
+            return self._enum(value)
         if isinstance(value, types.FunctionType):
             if self._is_left_alone(value.__module__):
                 return _Same(value)
             return self.function(value)
         if isinstance(value, types.MethodType):
             return ("method", self.value(value.__func__), self.value(value.__self__))
-        if isinstance(value, functools.partial):
-            parts = (value.func, value.args, value.keywords)
-            return ("partial", *(self.value(part) for part in parts))
         if isinstance(value, property):
-            return (kind, self.value(value.fget))
+            return (kind, self.value(self._member(value, vars(property)["fget"])))
         if isinstance(value, (staticmethod, classmethod)):
-            return (kind, self.value(value.__func__))
+            base = staticmethod if isinstance(value, staticmethod) else classmethod
+            return (kind, self.value(self._member(value, vars(base)["__func__"])))
         if isinstance(value, types.ModuleType):
             return self._module(value)
         if isinstance(value, type):
             return self._class(value)
-        if isinstance(value, _BY_IDENTITY) or _root(kind.__module__) == "pyptx":
+        if kinds.is_same_by_identity(value):
             return _Same(value)
+        if kinds.is_path(value):
+            return (kind, str(value))
+        if kind is types.MappingProxyType:
+            return (kind, self.value(*gc.get_referents(value)))
         return self._object(value)
 
+    def _enum(self, value: enum.Enum) -> Any:
+        """Return a member of an enumeration: itself, and what its value holds."""
+        seen = self._visited(value)
+        if seen is not None:
+            return seen
+        self._later.append((_Same(value), "__class__", type(value), self._trail))
+        state = self._instance_dict(value)
+        held = [self.value(item) for name, item in state.items() if name != "__objclass__"]
+        return (_Same(value), *held)
+
+    def _contents(self, value: Any) -> Any:
+        """Return what a tuple or a frozenset holds."""
+        items = [self._inside(f"[{i}]", item) for i, item in enumerate(value)]
+        return (type(value), tuple(items) if isinstance(value, tuple) else frozenset(items))
+
     def _container(self, value: Any) -> Any:
-        if not isinstance(value, (tuple, frozenset)):
-            self.is_mutable = True
-            seen = self._visited(value)
-            if seen is not None:
-                return seen
-        # Copied first: looking at a value may run code that changes the container.
+        """Return what a container that can change holds, without asking a class of the author's."""
         if isinstance(value, dict):
-            return (dict, tuple((self.value(k), self.value(v)) for k, v in list(value.items())))
-        items = [self.value(item) for item in list(value)]
-        is_ordered = isinstance(value, (tuple, list))
-        return (type(value), tuple(items) if is_ordered else frozenset(items))
+            return self._mapping(value)
+        base = next(base for base in kinds.CONTAINERS if isinstance(value, base))
+        items = tuple(base.__iter__(value))  # copied: looking at a value may change the container
+        row = ("list", value, items) if base is list else ("iterated", value, base, items)
+        self.places[("items", id(value))] = row
+        tokens = [self._inside(f"[{i}]", item) for i, item in enumerate(items)]
+        bound = value.maxlen if base is collections.deque else None
+        return (base, bound, frozenset(tokens) if base is set else tuple(tokens))
+
+    def _mapping(self, value: dict[Any, Any]) -> Any:
+        members = self._items("items", value, dict(dict.items(value)))
+        order: tuple[Any, ...] = tuple(members)
+        if isinstance(value, collections.OrderedDict):  # has an order of its own
+            base = collections.OrderedDict
+            order = tuple(base.__iter__(value))
+            self.places[("order", id(value))] = ("iterated", value, base, order)
+        factory = None
+        if isinstance(value, collections.defaultdict):
+            descriptor = vars(collections.defaultdict)["default_factory"]
+            factory = self.value(self._member(value, descriptor))
+        tokens = tuple((self.value(key), self._inside(f"[{key!r}]", members[key])) for key in order)
+        return (dict, factory, tokens)
 
     def _module(self, value: types.ModuleType) -> tuple[Any, ...]:
         """Return a module: itself, and those of its members that the code names."""
@@ -293,92 +364,89 @@ class Walk:
         found = [(name, self._item(members, name)) for name in self._named if name in members]
         for name in self._implied:
             if name in members:
-                self._later.append((token[1], name, self._item(members, name)))
-        return (*token, *((name, self.value(item)) for name, item in found))
+                item = self._item(members, name)
+                self._later.append((token[1], name, item, self._trail.then(f".{name}")))
+        return (*token, *((name, self._inside(f".{name}", item)) for name, item in found))
 
     def _class(self, value: type) -> tuple[Any, ...]:
         """Return a class: itself, those of its members that the code names, special methods."""
         token = ("is", _Same(value))
         if self._is_left_alone(value.__module__) or self._visited(value) is not None:
             return token
+        mro = value.__mro__
+        self.places[("mro", id(value))] = ("mro", value, mro)
         members: dict[str, Any] = {}
         special: dict[str, Any] = {}
-        for base in reversed(value.__mro__):
-            if not _is_fixed_module(base.__module__):
-                members.update(vars(base))
+        for base in reversed(mro):
+            if not kinds.is_fixed_module(base.__module__):
+                members.update(self._items("members", base, dict(vars(base))))
                 if not self._is_foreign(base.__module__):
-                    special.update(_special_methods(base))
+                    special.update(kinds.special_methods(base))
         found = [(name, members[name]) for name in self._named if name in members]
         special.update((name, members[name]) for name in self._implied if name in members)
-        # A class cannot be watched as a dict.
-        self.is_mutable = self.is_mutable or bool(found or special)
         special["__class__"] = type(value)
-        self._later.extend((token[1], name, item) for name, item in special.items())
-        return (*token, *((name, self.value(item)) for name, item in found))
+        for name, item in special.items():
+            self._later.append((token[1], name, item, self._trail.then(f".{name}")))
+        return (*token, *((name, self._inside(f".{name}", item)) for name, item in found))
 
     def _object(self, value: Any) -> Any:
+        """Return an object: its class, what it holds as a container, and its attributes."""
         kind = type(value)
-        if hasattr(kind, "dtype") and hasattr(kind, "shape"):
+        if kinds.is_array(kind):
             return self._array(value)
         if self._is_implied and self._is_foreign(kind.__module__):
             return _Same(value)
         seen = self._visited(value)
         if seen is not None:
             return seen
-        builtin = next((base for base in _CONTENTS if isinstance(value, base)), None)
-        slots = [name for base in kind.__mro__ for name in _slots(base)]
-        state = dict(getattr(value, "__dict__", {}))
-        state.update({name: getattr(value, name, _MISSING) for name in slots if name[:2] != "__"})
-        is_stateless = not state and not hasattr(value, "__dict__")
-        if _hides_state(kind, builtin) or (is_stateless and builtin is None):
+        if kinds.hides_state(kind):
             return self._give_up(value)
-        self.is_mutable = self.is_mutable or not is_stateless
-        content = None if builtin is None else self.value(_CONTENTS[builtin](value))
-        members = tuple((name, self.value(item)) for name, item in state.items())
-        return ("object", self.value(kind), content, members)
+        content = self._content(value)
+        if kind in kinds.PLAIN:
+            return (kind, content)
+        members = self._instance_dict(value)
+        for name, descriptor in kinds.slots_of(kind).items():
+            members[name] = self._member(value, descriptor)
+        self.places[("type", id(value))] = ("type", value, kind)
+        return ("object", self.value(kind), content, self._state(value, members))
+
+    def _state(self, value: Any, members: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the attributes of an object; those that nobody names need not be comparable."""
+        tokens = []
+        for name, item in members.items():
+            trail = self._trail.then(f".{name}")
+            if name in self._read or item is _MISSING:
+                tokens.append((name, self._along(trail, item)))
+            else:
+                tokens.append((name, "later"))
+                self._later.append((self._seen[id(value)], name, item, trail))
+        return tuple(tokens)
+
+    def _content(self, value: Any) -> Any:
+        """Return what an object holds besides attributes; None where it is no container."""
+        for base, held in kinds.FIXED_CONTENTS.items():
+            if isinstance(value, base):
+                return (base, self.value(held(value)))
+        if isinstance(value, functools.partial):
+            parts = (vars(functools.partial)[name] for name in _PARTIAL_MEMBERS)
+            return ("partial", *(self.value(self._member(value, part)) for part in parts))
+        if isinstance(value, kinds.CACHED_FUNCTION):
+            return ("cached", self.value(value.__wrapped__))
+        if isinstance(value, kinds.CONTAINERS):
+            return self._container(value)
+        if isinstance(value, kinds.BUFFERS):
+            return (type(value), getattr(value, "typecode", ""), self._bytes(value))
+        return None
 
     def _array(self, value: Any) -> Any:
         """Return the elements of a NumPy array or scalar; others' cannot be seen from here."""
-        self.is_mutable = True
-        numpy = sys.modules.get("numpy")
-        is_plain = numpy and (type(value) is numpy.ndarray or isinstance(value, numpy.generic))
-        if not is_plain or value.dtype.hasobject:
+        seen = self._visited(value)
+        if seen is not None:
+            return seen
+        if not kinds.has_array_bytes(value):
             return self._give_up(value)
-        return (type(value), str(value.dtype), value.shape, value.tobytes())
-
-
-def _module_of(value: Any) -> Any:
-    return value.__name__ if isinstance(value, types.ModuleType) else type(value).__module__
-
-
-def _special_methods(kind: type) -> Mapping[str, Any]:
-    """Return what the language calls of a class's instances, or of itself, without naming it."""
-    return {
-        name: member
-        for name, member in vars(kind).items()
-        if name[:2] == name[-2:] == "__"
-        and (callable(member) or isinstance(member, classmethod))
-        and not isinstance(member, type)
-        and not _is_fixed_module(getattr(_unwrapped(member), "__module__", None))
-    }
-
-
-def _unwrapped(member: Any) -> Any:
-    return member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    named = vars(kind).get("__slots__", ())
-    return (named,) if isinstance(named, str) else tuple(named)
-
-
-def _hides_state(kind: type, builtin: type | None) -> bool:
-    """Whether a class written in C, which may keep anything anywhere, is among the bases."""
-    return any(
-        not base.__flags__ & _WRITTEN_IN_PYTHON
-        for base in kind.__mro__
-        if base not in (object, builtin, collections.OrderedDict, collections.defaultdict)
-    )
+        content = value.tobytes() if kinds.is_fixed_scalar(value) else self._bytes(value)
+        return (type(value), str(value.dtype), value.shape, content)
 
 
 def _cell_value(cell: types.CellType) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyptx import _core
+from pyptx._capture_trail import Unwatched, warn
 from pyptx._capture_walk import Reads, Walk
 
 _NO_READS = Reads()
@@ -19,7 +20,7 @@ _NO_READS = Reads()
 class Captures:
     """The recorded state of everything that functions read besides their arguments."""
 
-    __slots__ = ("_found", "_functions", "guards", "is_opaque", "key", "reads")
+    __slots__ = ("_found", "_functions", "_unwatched", "guards", "is_opaque", "key", "reads")
 
     key: Any
     #: Whether a value was met that cannot be compared, not even by content.
@@ -41,16 +42,16 @@ class Captures:
             while (more := reads.with_more(self._found)) != reads:
                 reads = more
                 walk = self._looked(reads)
-        self.is_opaque = walk.is_opaque
-        is_decided = not (walk.is_mutable or walk.is_opaque)
-        self.guards = _core.Guards(list(walk.places.values()), is_decided)
+        self.is_opaque = bool(walk.opaque)
+        self._unwatched: Unwatched | None = next(iter(walk.opaque + walk.costly), None)
+        self.guards = walk.guards()
 
     def _looked(self, reads: Reads) -> Walk:
         walk = Walk(reads)
         try:
             self.key = walk.key(self._functions)
         except RecursionError:  # too deep to be compared
-            walk.is_opaque = True
+            walk.give_up_on_depth()
             self.key = self._functions
         self.reads, self._found = reads, walk.reads()
         return walk
@@ -59,6 +60,12 @@ class Captures:
         """Look for the names known from before; None where others are read now."""
         walk = self._looked(before.reads)
         return walk if self._found == before._found else None
+
+    def warn(self, kernel: str) -> bool:
+        """Say which value makes every call slow, where one does; whether there was one."""
+        if self._unwatched is not None:
+            warn(kernel, self._unwatched, is_opaque=self.is_opaque)
+        return self._unwatched is not None
 
     def again(self) -> Captures:
         """Return what the same functions read now."""
@@ -73,11 +80,12 @@ class Captures:
         return bool(self.guards.hold())
 
 
-def freeze(value: Any, reads: Reads = _NO_READS) -> tuple[Any, bool]:
-    """Return a hashable token of a template value by content, and whether that was possible.
+def freeze(value: Any, reads: Reads = _NO_READS) -> tuple[Any, _core.Guards | None]:
+    """Return a hashable token of template values by content, and what they are watched by.
 
-    `reads` are the names by which the function that gets the value reads it. Whether they are of
-    the value is not known, so they do not decide whether it can be compared.
+    None where they cannot be compared. `reads` are the names by which the function that gets the
+    values reads them. Whether they are of these is not known, so they do not decide whether a value
+    can be compared.
     """
     # Names of nothing in particular: none counts as named.
     reads = reads._replace(named=frozenset(), implied=reads.named | reads.implied)
@@ -89,5 +97,5 @@ def freeze(value: Any, reads: Reads = _NO_READS) -> tuple[Any, bool]:
             found._replace(named=frozenset(), implied=found.named | found.implied)
         )
         if more == reads:
-            return token, not walk.is_opaque
+            return token, None if walk.opaque else walk.guards()
         reads = more

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exception hierarchy. The extension raises these; nothing else derives from `Error`."""
+"""The exception hierarchy. The extension raises these; nothing else derives from `Error`.
+
+And the warnings.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,10 @@ class EmulatorError(Error):
     """A kernel that the emulator stopped, or cannot run (PTX09xx)."""
 
 
+class CaptureWarning(UserWarning):
+    """A kernel reads a value that cannot be watched, which makes its calls slow."""
+
+
 # A traceback names a class by its module: the one that authors import it from.
 for _class in (
     Error,
@@ -55,5 +62,6 @@ for _class in (
     AssembleError,
     LaunchError,
     EmulatorError,
+    CaptureWarning,
 ):
     _class.__module__ = "pyptx"

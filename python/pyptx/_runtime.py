@@ -41,6 +41,8 @@ class Prepared:
     has_work: bool
     has_own_outputs: bool  # whether a call without out= would make such outputs
     is_current: bool  # whether the trace is that of the captures given
+    watched: _core.Guards | None  # of the template values; None: they cannot be compared
+    values: dict[str, Any]  # of dimensions, template and raw parameters
     run_time: tuple[tuple[str, str], ...] = ()  # (type, name) of the scalars that a launch brings
     scalars: tuple[int, ...] = ()  # their bits in this call
 
@@ -97,8 +99,9 @@ def prepare(
         template,
         target,
     )
-    grid = resolve_grid(signature.name, kernel.grid, {**template, **env, **raw})
-    traced, is_current = kernel.specializer.trace(facts, captures)
+    values = {**template, **env, **raw}
+    grid = resolve_grid(signature.name, kernel.grid, values)
+    traced, is_current, watched = kernel.specializer.trace(facts, captures)
     for name, array in zip(signature.tensors, (*inputs, *(out or ())), strict=False):
         check_map_address(signature.name, name, array, name in traced.map_tensors)
     has_work = 0 not in grid
@@ -117,6 +120,8 @@ def prepare(
         has_work,
         has_own_outputs,
         is_current,
+        watched,
+        values,
         run_time,
         scalars,
     )

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyptx import _core
 from pyptx._bind import Signature
@@ -72,6 +72,14 @@ class Traced:
     images: dict[Any, Any] = field(default_factory=dict)
 
 
+class Tracing(NamedTuple):
+    """A trace, and what it depends on besides the captures."""
+
+    traced: Traced
+    is_current: bool  # whether it is that of the captures given
+    watched: _core.Guards | None  # of the template values; None: they cannot be compared
+
+
 class Specializer:
     """The specialisations of one kernel. Safe to use from several threads."""
 
@@ -81,27 +89,27 @@ class Specializer:
         self._lock = threading.Lock()
         self._traces: dict[Any, Traced] = {}
 
-    def trace(self, facts: Facts, captures: Captures) -> tuple[Traced, bool]:
+    def trace(self, facts: Facts, captures: Captures) -> Tracing:
         """Return the trace for these facts: a kept one where it is certain to be the same.
 
-        And whether it is the trace of these captures. What the body reads may change while it
+        It may not be that of these captures: what the body reads may change while it
         runs, by another thread's doing or its own; the text then serves this call alone. The body
         is not run again for that: it would be seen to run twice, for one call.
         """
-        template, is_comparable = freeze(dict(facts.template), captures.reads)
+        template, watched = freeze(dict(facts.template), captures.reads)
         line_info = os.environ.get("PYPTX_LINEINFO", "1") != "0"
         key = (captures.key, facts.shapes, facts.dtypes, template, facts.target, line_info)
-        is_known = is_comparable and not captures.is_opaque
+        is_known = watched is not None and not captures.is_opaque
         with self._lock:
             kept = self._traces.get(key)
         if kept is not None and is_known:
-            return kept, True
+            return Tracing(kept, True, watched)
         fresh = self._run(facts, line_info)
         if is_known:
-            after, _ = freeze(dict(facts.template), captures.reads)
+            after, watched = freeze(dict(facts.template), captures.reads)
             if after != template or not captures.is_current():
-                return fresh, False
-        return self._keep(key, fresh), True
+                return Tracing(fresh, False, watched)
+        return Tracing(self._keep(key, fresh), True, watched)
 
     def _keep(self, key: Any, fresh: Traced) -> Traced:
         with self._lock:

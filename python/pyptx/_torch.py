@@ -19,10 +19,11 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
 from pyptx import _core, _runtime, _toolchain
-from pyptx._bind import Array
+from pyptx._bind import Array, grid_of_scalars
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, ptx_name
 from pyptx._errors import LaunchError
+from pyptx.specs import Layout
 from pyptx.torch_support import lost_gradients
 
 if TYPE_CHECKING:
@@ -235,20 +236,40 @@ def run_plain(
     else:
         _runtime.emulate(prepared, [(array.pointer, array.nbytes) for array in memory], None)
     _tell_autograd(kernel, args, outs)
-    live = kernel._live
-    is_learnt = not keywords and live.captures is captures and prepared.is_current
-    # Asked anew: the grid was worked out before the trace, which may be an old one.
-    if is_learnt and _is_repeatable(kernel, captures, memory) and captures.is_current():
-        count = len(inputs)
-        rows = [(array.dtype, array.shape) for array in memory]
-        live.entry.add(
-            rows[:count],
-            rows[count:],
-            device.type,
-            prepared.image,
-            makes_outputs=prepared.has_own_outputs,
-        )
+    if prepared.is_current and _is_repeatable(kernel, captures, memory):
+        _teach(kernel, captures, keywords, prepared, memory, device.type)
     return _runtime.unpack(results)
+
+
+def _teach(
+    kernel: Kernel,
+    captures: Captures,
+    keywords: Mapping[str, Any],
+    prepared: _runtime.Prepared,
+    memory: Sequence[Array],
+    device_type: str,
+) -> None:
+    """Let the C entry answer for calls like this one, where it can tell them."""
+    live, watched = kernel._live, prepared.watched
+    # Asked anew: the grid was worked out before the trace, which may be an old one.
+    if live.captures is not captures or watched is None or not watched.hold():
+        return
+    if not captures.is_current():
+        return
+    names = [name for _, name in prepared.run_time]
+    columns = [spec.layout is Layout.COL for spec in kernel.signature.specs]
+    rows = [(a.dtype, a.shape, column) for a, column in zip(memory, columns, strict=True)]
+    count = len(kernel.in_specs)
+    live.entry.add(
+        rows[:count],
+        rows[count:],
+        device_type,
+        prepared.image,
+        makes_outputs=prepared.has_own_outputs,
+        keywords={name: value for name, value in keywords.items() if name not in names},
+        guards=watched if len(watched) else None,
+        grid=grid_of_scalars(kernel.grid, prepared.values, names),
+    )
 
 
 def emulate(
@@ -415,22 +436,10 @@ def _device(
 
 def _is_repeatable(kernel: Kernel, captures: Captures, memory: Sequence[Array]) -> bool:
     """Whether the C entry may answer for tensors like these from now on."""
-    if captures.is_opaque or not kernel.out_specs or len(memory) > _runtime.ENTRY_TENSORS:
+    if captures.is_opaque or len(memory) > _runtime.ENTRY_TENSORS:
         return False
     if kernel.arch == "auto":
         targets = {_core.device_target(i) for i in range(_core.device_count())}
         if len(targets) > 1:
             return False
-    return all(
-        framework_name(array.dtype) is not None and array.strides == _dense_strides(array.shape)
-        for array in memory
-    )
-
-
-def _dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    strides = []
-    stride = 1
-    for size in reversed(shape):
-        strides.append(stride)
-        stride *= max(size, 1)
-    return tuple(reversed(strides))
+    return all(framework_name(array.dtype) is not None for array in memory)

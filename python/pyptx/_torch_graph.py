@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from pyptx import _core, _runtime, _toolchain
+from pyptx import _core, _runtime, _toolchain, _torch_inductor
 from pyptx._bind import Array, grid_asks_for
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, nbytes, ptx_name, stored_name
@@ -95,6 +95,7 @@ class _Call:
         self._keywords = dict(keywords)
         self._key: Any = None
         self._settled: Any = None
+        self.name = ""  # in graphs
 
     def settle(self, kernel: Kernel, captures: Captures) -> Any:
         """Return what the call launches, None where no text can stand for it."""
@@ -140,7 +141,13 @@ class _Call:
         is_changed = captures.is_opaque or captures.key != self._key
         if is_changed and self.settle(kernel, captures) is None:
             raise LaunchError("it has become one that a graph cannot name; compile again")
+        self.watch(captures)
         return self._settled, self.guards(captures)
+
+    def watch(self, captures: Captures) -> None:
+        """Let the code that Inductor writes launch what is settled."""
+        device = torch.device(self._inputs[0].device).type
+        _torch_inductor.watch(self.name, self._settled, self.guards(captures), device)
 
     def release(self, name: str) -> None:
         """Keep what was launched last: the kernel is gone, and with it what could change."""
@@ -160,5 +167,7 @@ def _name(settled: Any, kernel: Kernel, options: str, call: _Call, captures: Cap
             _counts[settled.name] = number + 1
             name = _names[key] = f"{settled.name}@{number}" if number else str(settled.name)
             _core.watch_graph_kernel(name, settled, call.guards(captures), call.refresh)
+            call.name = name
+            call.watch(captures)
             weakref.finalize(kernel, call.release, name)
     return name

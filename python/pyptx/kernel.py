@@ -51,7 +51,8 @@ class _Live:
 
     def __init__(self, owner: Kernel, captures: Captures) -> None:
         # Weak, so that the entry does not keep the kernel that holds it.
-        self.entry = _core.Entry(functools.partial(_slow_path, weakref.ref(owner)))
+        scalars = [(name, kind) for kind, name in owner.signature.free_params]
+        self.entry = _core.Entry(functools.partial(_slow_path, weakref.ref(owner)), scalars)
         self._stale = functools.partial(_stale, weakref.ref(owner))
         self.watch(captures)
 
@@ -75,7 +76,10 @@ def _stale(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, 
 
 def _slow_path(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     kernel_object = _owner(owner)
-    return _runtime.call(kernel_object, kernel_object._refreshed().captures, args, kwargs)
+    captures = kernel_object._refreshed().captures
+    if not kernel_object._has_warned:
+        kernel_object._has_warned = captures.warn(kernel_object.signature.name)
+    return _runtime.call(kernel_object, captures, args, kwargs)
 
 
 class Kernel(_core.KernelBase):
@@ -131,6 +135,7 @@ class Kernel(_core.KernelBase):
         self.specializer = Specializer(self.signature, options)
         self.jax_functions: dict[Any, Any] = {}  # made and used by _jax_batch
         functools.update_wrapper(self, fn)
+        self._has_warned = False
         self._go_live(Captures(fn, self._grid))
         mark = "" if self.out_specs else WRITES_INPUTS
         self._op_key = f"{fn.__name__}:{next(_numbers)}:{_PROCESS_TOKEN}{mark}"
@@ -262,8 +267,8 @@ class Kernel(_core.KernelBase):
         dtypes = tuple(None if spec is None else spec.dtype_name for spec in specs)
         target = _runtime.resolve_target(self._arch, None)
         facts = Facts(shapes, dtypes, template, target)
-        traced, _ = self.specializer.trace(facts, self._refreshed().captures)
-        return traced, values, raw
+        tracing = self.specializer.trace(facts, self._refreshed().captures)
+        return tracing.traced, values, raw
 
     # --- running --------------------------------------------------------------------------------
 
@@ -344,7 +349,8 @@ class Kernel(_core.KernelBase):
         The result is called as the kernel is, with tensors of the same shapes, element types and
         device, and refuses others. Everything is traced, compiled and loaded when this returns, so
         its first call may stand in a CUDA graph's capture. What the kernel reads (globals, captured
-        variables) is kept as it is now. torch tensors and NumPy arrays; for JAX see `jax.jit`.
+        variables) is kept as it is now; raw parameters given by keyword are defaults, which a call
+        may override. torch tensors and NumPy arrays; for JAX see `jax.jit`.
         """
         self._refuse_clash("bind")
         return _launch.bind(self, self._refreshed().captures, examples, out, kwargs)
@@ -370,9 +376,10 @@ class Kernel(_core.KernelBase):
     ) -> None:
         """Write one specialisation to a file that C++ and `pyptx.load` launch without the source.
 
-        It is that of the dimensions and template values given, or of example tensors. The file
-        holds the PTX, the launch and the tensors' names, types and shapes, versioned and
-        checksummed; `targets=("sm_90a",)` adds binaries, so that loading there needs no compiler.
+        It is that of the dimensions and template values given, or of example tensors; raw
+        parameters given by keyword are defaults, which a launch may override. The file holds the
+        PTX, the launch and the tensors' names, types and shapes, versioned and checksummed;
+        `targets=("sm_90a",)` adds binaries, so that loading there needs no compiler.
         """
         self._refuse_clash("save")
         settled = _launch.settle(self, self._refreshed().captures, examples, kwargs)

@@ -8,20 +8,14 @@
 #include <nanobind/stl/string.h>
 #include <structmember.h>
 
-#include <array>
 #include <cstddef>
-#include <exception>
 #include <memory>
-#include <new>
-#include <optional>
 #include <string>
-#include <typeinfo>
 
 #include "call_guards.h"
+#include "call_run.h"
 #include "call_table.h"
-#include "call_tensors.h"
 #include "errors.h"
-#include "pyptx/interop/run.h"
 
 namespace pyptx::python {
 namespace {
@@ -32,108 +26,12 @@ struct Entry {
   PyObject* guards;  // null: none
   PyObject* stale;   // set with the guards
   PyObject* weak_references;
+  CallScalars* scalars;
   CallTable* table;
   unsigned long long hits;
   unsigned long long misses;
+  unsigned long long stale_calls;
 };
-
-PyObject* out_name = nullptr;  // "out", interned
-
-/// Turns a C++ exception into a Python one, for functions that CPython calls.
-template <typename F>
-PyObject* guarded(F&& body) {
-  try {
-    return body();
-  } catch (nanobind::python_error& error) {
-    error.restore();
-  } catch (const nanobind::builtin_exception& error) {
-    const bool value = error.type() == nanobind::exception_type::value_error;
-    PyErr_SetString(value ? PyExc_ValueError : PyExc_TypeError, error.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::bad_cast& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
-
-// --- one call ----------------------------------------------------------------------------------
-
-/// Lets other threads of the interpreter run while it lives.
-class WithoutInterpreter {
- public:
-  WithoutInterpreter() : state_(PyEval_SaveThread()) {}
-  ~WithoutInterpreter() { PyEval_RestoreThread(state_); }
-  WithoutInterpreter(const WithoutInterpreter&) = delete;
-  WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
-/// Sets the Python error of a refused launch; false.
-bool refuse(const diag::Diagnostic& why, const interop::KernelImage& image) {
-  const auto table = image.locations();
-  return guarded([&]() -> PyObject* { raise(why, table.get()); }) != nullptr;
-}
-
-diag::Status launch_cuda(const CallTensors& tensors, interop::KernelImage& image, void* stream) {
-  std::array<std::uint64_t, kMaxTensors> pointers;
-  const std::size_t count = tensors.count();
-  for (std::size_t i = 0; i < count; ++i) pointers[i] = tensors.address(i);
-  return interop::launch(image, tensors.device().id, stream, {pointers.data(), count});
-}
-
-diag::Status run_emulator(const CallTensors& tensors, const Specialisation& specialisation) {
-  std::array<interop::HostTensor, kMaxTensors> memory;
-  const std::size_t inputs = tensors.input_count();
-  const std::size_t count = tensors.count();
-  for (std::size_t i = 0; i < count; ++i) {
-    const TensorShape& shape =
-        i < inputs ? specialisation.inputs[i] : specialisation.outputs[i - inputs];
-    memory[i] = {tensors.address(i), shape.bytes, true};
-  }
-  emu::Options options;
-  options.interrupt = &is_interrupted;
-  auto report = interop::emulate(*specialisation.image, {memory.data(), count}, options);
-  if (!report) return report.failure();
-  return diag::success();
-}
-
-diag::Status launch(const CallTensors& tensors, const Specialisation& specialisation,
-                    void* stream) {
-  return specialisation.device == dlpack::DeviceType::Cuda
-             ? launch_cuda(tensors, *specialisation.image, stream)
-             : run_emulator(tensors, specialisation);
-}
-
-/// Makes the outputs where `make` says so, and launches. False with a Python error set. The
-/// interpreter is let go meanwhile: a launch waits when the queue is full, and a host callback may
-/// need the interpreter.
-bool run(CallTensors& tensors, Specialisation& specialisation, bool make) {
-  void* stream = nullptr;
-  if (specialisation.device == dlpack::DeviceType::Cuda &&
-      !tensors.torch().current_stream(tensors.device(), &stream)) {
-    PyErr_SetString(PyExc_RuntimeError, "torch did not say which CUDA stream is current");
-    return false;
-  }
-  std::optional<diag::Status> status;
-  if (!make || tensors.can_make_tensors()) {
-    const WithoutInterpreter released;
-    if (!make || tensors.make_tensors(specialisation)) {
-      status.emplace(launch(tensors, specialisation, stream));
-    }
-  }
-  if (!status) {
-    if (!tensors.make_objects(specialisation)) return false;
-    const WithoutInterpreter released;
-    status.emplace(launch(tensors, specialisation, stream));
-  }
-  if (PyErr_Occurred() != nullptr) return false;  // a signal handler's, during an emulation
-  return status->ok() || refuse(status->error(), *specialisation.image);
-}
 
 /// Calls `function(args, kwargs)`.
 PyObject* hand_on(PyObject* function, PyObject* const* args, std::size_t count,
@@ -163,38 +61,14 @@ PyObject* hand_on(PyObject* function, PyObject* const* args, std::size_t count,
   return result;
 }
 
-PyObject* call_slow_path(Entry* self, PyObject* const* args, std::size_t count,
-                         PyObject* keywords) {
-  ++self->misses;
-  return hand_on(self->slow_path, args, count, keywords);
-}
-
-/// Whether the only keyword is out=; sets it (null for None).
-bool read_keywords(PyObject* keywords, PyObject* const* values, PyObject** out) {
-  if (keywords == nullptr || PyTuple_GET_SIZE(keywords) == 0) return true;
-  if (PyTuple_GET_SIZE(keywords) != 1) return false;
-  PyObject* name = PyTuple_GET_ITEM(keywords, 0);
-  if (name != out_name && PyUnicode_Compare(name, out_name) != 0) return false;
-  *out = values[0] == Py_None ? nullptr : values[0];
-  return true;
-}
-
 PyObject* run_entry(Entry* self, PyObject* const* args, std::size_t count, PyObject* keywords) {
-  PyObject* out = nullptr;
-  CallTensors tensors;
-  if (!read_keywords(keywords, args + count, &out) || !tensors.read_inputs(args, count) ||
-      (out != nullptr && !tensors.read_outputs(out))) {
-    return call_slow_path(self, args, count, keywords);
+  PyObject* result = nullptr;
+  if (run_call(*self->scalars, *self->table, self->hits, args, count, keywords, &result) ==
+      CallOutcome::NotMine) {
+    ++self->misses;
+    return hand_on(self->slow_path, args, count, keywords);
   }
-  const auto given = out == nullptr ? std::nullopt : std::optional(tensors.outputs());
-  const SpecialisationUse specialisation = self->table->find(tensors.inputs(), given);
-  if (specialisation == nullptr || tensors.outputs_overlap(*specialisation)) {
-    return call_slow_path(self, args, count, keywords);
-  }
-  ++self->hits;
-  if (!run(tensors, *specialisation, out == nullptr)) return nullptr;
-  if (out != nullptr && !tensors.mark_written()) return nullptr;
-  return tensors.result();
+  return result;
 }
 
 PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
@@ -202,9 +76,10 @@ PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
   auto* self = reinterpret_cast<Entry*>(object);
   const auto count = static_cast<std::size_t>(PyVectorcall_NARGS(flags));
   if (self->guards != nullptr && !guards_hold(self->guards)) {
+    ++self->stale_calls;
     return hand_on(self->stale, args, count, keywords);
   }
-  return guarded([&] { return run_entry(self, args, count, keywords); });
+  return with_python_errors([&] { return run_entry(self, args, count, keywords); });
 }
 
 // --- the type ----------------------------------------------------------------------------------
@@ -213,7 +88,10 @@ std::vector<TensorShape> read_shapes(nanobind::handle sequence) {
   namespace nb = nanobind;
   std::vector<TensorShape> shapes;
   for (nb::handle item : sequence) {
-    if (nb::len(item) != 2) throw nb::type_error("a tensor is described by (dtype, shape)");
+    const std::size_t parts = nb::len(item);
+    if (parts != 2 && parts != 3) {
+      throw nb::type_error("a tensor is described by (dtype, shape[, is_column_major])");
+    }
     const std::string name = nb::cast<std::string>(nb::str(nb::handle(item[0])));
     const dlpack::ElementType* element = dlpack::find_element_type(name);
     if (element == nullptr) throw nb::type_error(("not an element type: " + name).c_str());
@@ -221,25 +99,45 @@ std::vector<TensorShape> read_shapes(nanobind::handle sequence) {
     for (nb::handle extent : nb::handle(nb::object(item[1]))) {
       extents.push_back(nb::cast<std::int64_t>(extent));
     }
-    shapes.emplace_back(element->type, std::move(extents));
+    const bool is_column = parts == 3 && nb::cast<bool>(nb::handle(nb::object(item[2])));
+    shapes.emplace_back(element->type, std::move(extents), is_column);
   }
   return shapes;
 }
 
+/// Takes the keywords that a specialisation is for, and what watches their values.
+void read_values(Specialisation& added, PyObject* values, PyObject* guards, PyObject* grid) {
+  namespace nb = nanobind;
+  if (values != Py_None) {
+    for (const auto& [name, value] : nb::cast<nb::dict>(nb::handle(values))) {
+      added.keywords.emplace_back(Reference(nb::str(name).ptr()), Reference(value.ptr()));
+    }
+  }
+  if (guards != Py_None) {
+    if (!is_guards(guards)) throw nb::type_error("guards is a _core.Guards");
+    added.guards = Reference(guards);
+  }
+  if (grid != Py_None) added.grid = Reference(grid);
+}
+
 PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"inputs",       "outputs",       "device_type", "image",
-                                "device_index", "makes_outputs", nullptr};
+  static const char* names[] = {"inputs",        "outputs",  "device_type", "image", "device_index",
+                                "makes_outputs", "keywords", "guards",      "grid",  nullptr};
   PyObject* inputs = nullptr;
   PyObject* outputs = nullptr;
   const char* device = nullptr;
   PyObject* image = nullptr;
   int device_index = -1;
   int makes_outputs = 1;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ip:add", const_cast<char**>(names), &inputs,
-                                  &outputs, &device, &image, &device_index, &makes_outputs) == 0) {
+  PyObject* values = Py_None;
+  PyObject* guards = Py_None;
+  PyObject* grid = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ipOOO:add", const_cast<char**>(names),
+                                  &inputs, &outputs, &device, &image, &device_index, &makes_outputs,
+                                  &values, &guards, &grid) == 0) {
     return nullptr;
   }
-  return guarded([&]() -> PyObject* {
+  return with_python_errors([&]() -> PyObject* {
     namespace nb = nanobind;
     SpecialisationUse added(new Specialisation);
     added->inputs = read_shapes(inputs);
@@ -249,7 +147,12 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     added->device = kind == "cuda" ? dlpack::DeviceType::Cuda : dlpack::DeviceType::Cpu;
     added->device_index = device_index;
     added->makes_outputs = makes_outputs != 0;
+    read_values(*added, values, guards, grid);
     added->image = nb::cast<std::shared_ptr<interop::KernelImage>>(nb::handle(image));
+    if (added->image->plan().argument_count() !=
+        reinterpret_cast<Entry*>(object)->scalars->all().size()) {
+      throw nb::value_error("the image's plan counts other scalars");
+    }
     if (!added->complete()) throw nb::value_error("the image's plan counts other tensors");
     const bool on_cuda = added->device == dlpack::DeviceType::Cuda;
     if ((on_cuda ? Torch::load_cuda() : Torch::load()) == nullptr) return nullptr;
@@ -273,7 +176,7 @@ PyObject* entry_watch(PyObject* object, PyObject* args) {
 }
 
 PyObject* entry_run(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return guarded([&] {
+  return with_python_errors([&] {
     return run_entry(reinterpret_cast<Entry*>(object), args, static_cast<std::size_t>(count),
                      keywords);
   });
@@ -285,18 +188,25 @@ PyObject* entry_clear(PyObject* object, PyObject*) {
 }
 
 PyObject* entry_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"slow_path", nullptr};
+  static const char* names[] = {"slow_path", "scalars", nullptr};
   PyObject* slow_path = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "O:Entry", const_cast<char**>(names),
-                                  &slow_path) == 0) {
+  PyObject* scalars = nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "O|O:Entry", const_cast<char**>(names),
+                                  &slow_path, &scalars) == 0) {
     return nullptr;
   }
-  auto* self = reinterpret_cast<Entry*>(type->tp_alloc(type, 0));
-  if (self == nullptr) return nullptr;
-  self->vectorcall = entry_call;
-  self->slow_path = Py_NewRef(slow_path);
-  self->table = new CallTable;
-  return reinterpret_cast<PyObject*>(self);
+  return with_python_errors([&]() -> PyObject* {
+    auto wanted = std::make_unique<CallScalars>();
+    if (scalars != nullptr) wanted->read(scalars);
+    auto table = std::make_unique<CallTable>();
+    auto* self = reinterpret_cast<Entry*>(type->tp_alloc(type, 0));
+    if (self == nullptr) return nullptr;
+    self->vectorcall = entry_call;
+    self->slow_path = Py_NewRef(slow_path);
+    self->scalars = wanted.release();
+    self->table = table.release();
+    return reinterpret_cast<PyObject*>(self);
+  });
 }
 
 int entry_traverse(PyObject* object, visitproc visit, void* arg) {
@@ -305,15 +215,16 @@ int entry_traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(self->slow_path);
   Py_VISIT(self->guards);
   Py_VISIT(self->stale);
-  return 0;
+  return self->table->traverse(visit, arg);
 }
 
 int entry_drop(PyObject* object) {
-  // The table holds no reference back to the entry; None keeps a late call from crashing.
+  // None keeps a late call from crashing.
   auto* self = reinterpret_cast<Entry*>(object);
   Py_XSETREF(self->slow_path, Py_NewRef(Py_None));
   Py_CLEAR(self->guards);
   Py_CLEAR(self->stale);
+  self->table->clear();
   return 0;
 }
 
@@ -325,6 +236,7 @@ void entry_dealloc(PyObject* object) {
   Py_XDECREF(self->guards);
   Py_XDECREF(self->stale);
   delete self->table;
+  delete self->scalars;
   PyTypeObject* type = Py_TYPE(object);
   type->tp_free(object);
   Py_DECREF(type);
@@ -337,9 +249,12 @@ Py_ssize_t entry_length(PyObject* object) {
 PyMethodDef entry_methods[] = {
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry_add)),
      METH_VARARGS | METH_KEYWORDS,
-     "add(inputs, outputs, device_type, image, device_index=-1, makes_outputs=True)\n--\n\n"
-     "Prepares calls whose tensors are exactly these: (dtype, shape) of each. Without "
-     "makes_outputs it is for calls with out= alone."},
+     "add(inputs, outputs, device_type, image, device_index=-1, makes_outputs=True, "
+     "keywords=None, guards=None, grid=None)\n--\n\n"
+     "Prepares calls whose tensors are exactly these: (dtype, shape[, is_column_major]) of each, "
+     "and whose keywords but the scalars have these values, as long as the guards hold. Without "
+     "makes_outputs it is for calls with out= alone. grid(*scalars) gives the grid where that "
+     "depends on them."},
     {"watch", entry_watch, METH_VARARGS,
      "watch(guards, stale)\n--\n\n"
      "Calls stale(args, kwargs) instead whenever the guards do not hold."},
@@ -372,11 +287,15 @@ PyMemberDef entry_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Entry, weak_references), READONLY, nullptr},
     {"hits", T_ULONGLONG, offsetof(Entry, hits), READONLY, "Calls that ran without Python."},
     {"misses", T_ULONGLONG, offsetof(Entry, misses), READONLY, "Calls of the slow path."},
+    {"stale_calls", T_ULONGLONG, offsetof(Entry, stale_calls), READONLY,
+     "Calls before which the guards did not hold."},
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot entry_slots[] = {
-    {Py_tp_doc, const_cast<char*>("Entry(slow_path)\n--\n\n"
-                                  "A kernel as a callable: entry(*tensors, out=None).")},
+    {Py_tp_doc, const_cast<char*>("Entry(slow_path, scalars=())\n--\n\n"
+                                  "A kernel as a callable: entry(*tensors, out=None, ...). "
+                                  "`scalars` are the parameters that calls give by keyword: "
+                                  "(name, type[, bits where none is given]) of each.")},
     {Py_tp_new, reinterpret_cast<void*>(entry_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(entry_dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(entry_traverse)},
@@ -418,7 +337,7 @@ PyMethodDef torch_indirect_method = {
     "directly. A bool allows the direct way or not; None asks."};
 
 void bind_entry(nanobind::module_& m) {
-  out_name = PyUnicode_InternFromString("out");
+  bind_keywords();
   PyObject* type = PyType_FromSpec(&entry_spec);
   if (type == nullptr) throw nanobind::python_error();
   m.attr("Entry") = nanobind::steal(type);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "call_keywords.h"
 #include "call_torch.h"
 #include "pyptx/interop/image.h"
 
@@ -26,12 +27,13 @@ struct TensorShape {
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;  // more where a tensor map is made over it
+  bool column_major = false;    // else row-major; dense either way
 
-  TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents);
+  TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents, bool is_column);
   /// Whether `view` is such a tensor: type, shape, dense, aligned, with memory for it.
   bool matches(const ReadTensor& view) const;
   bool operator==(const TensorShape& other) const {
-    return type == other.type && shape == other.shape;
+    return type == other.type && shape == other.shape && column_major == other.column_major;
   }
 };
 
@@ -42,8 +44,12 @@ struct Specialisation {
   std::vector<TensorShape> outputs;
   std::vector<OutputMaker> makers;
   dlpack::DeviceType device = dlpack::DeviceType::Cuda;
-  std::int32_t device_index = -1;  // -1: any of that type
-  bool makes_outputs = true;       // false: only for callers that bring such outputs
+  std::int32_t device_index = -1;   // -1: any of that type
+  bool makes_outputs = true;        // false: only for callers that bring such outputs
+  bool makes_column_major = false;  // an output that torch makes as an object alone
+  KeywordValues keywords;
+  Reference guards;  // of the values in `keywords`; null: none can change
+  Reference grid;    // grid(*scalars), where it depends on them; null: it is the plan's
   std::shared_ptr<interop::KernelImage> image;
   std::size_t users = 1;  // the table is one
 
@@ -53,6 +59,8 @@ struct Specialisation {
   /// `given`: the caller's outputs, none where they are to be made.
   bool matches(std::span<const ReadTensor> views,
                std::optional<std::span<const ReadTensor>> given) const;
+  /// Whether both are for the same tensors and keywords.
+  bool is_for_the_same(const Specialisation& other) const;
 };
 
 struct StopUsing {
@@ -68,11 +76,13 @@ class CallTable {
  public:
   void add(SpecialisationUse specialisation);
   void clear() { entries_.clear(); }
+  int traverse(visitproc visit, void* arg) const;
   std::size_t size() const { return entries_.size(); }
-  /// The specialisation for these inputs and the caller's outputs, or null. The last one found is
-  /// tried first.
+  /// The specialisation for these inputs, the caller's outputs and the keywords, or null. The last
+  /// one found is tried first. Whether its guards hold is for the caller to ask.
   SpecialisationUse find(std::span<const ReadTensor> views,
-                         std::optional<std::span<const ReadTensor>> given);
+                         std::optional<std::span<const ReadTensor>> given,
+                         const CallKeywords& keywords);
 
  private:
   std::vector<SpecialisationUse> entries_;

@@ -43,6 +43,10 @@ class CallTensors {
 
   /// Tells autograd that the taken outputs were written. False with a Python error set.
   bool mark_written() const { return torch_->mark_written(outputs_.data(), output_count_); }
+  /// The same for the inputs, which a kernel without outputs writes.
+  bool mark_inputs_written(PyObject* const* args) const {
+    return torch_->mark_written(args, input_count_);
+  }
 
   /// The outputs as the caller gets them: None, one, or a tuple. Null with a Python error set.
   PyObject* result();

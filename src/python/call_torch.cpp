@@ -292,12 +292,13 @@ PyObject* Torch::wrap(interop::MadeTensor& tensor) const {
   }
 }
 
-OutputMaker::OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape)
-    : type_(type), shape_(std::move(shape)) {}
+OutputMaker::OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape, bool column_major)
+    : type_(type), shape_(std::move(shape)), column_major_(column_major) {}
 
 OutputMaker::OutputMaker(OutputMaker&& other) noexcept
     : type_(other.type_),
       shape_(std::move(other.shape_)),
+      column_major_(other.column_major_),
       arguments_(std::exchange(other.arguments_, nullptr)),
       options_(std::move(other.options_)) {}
 
@@ -338,10 +339,12 @@ PyObject* OutputMaker::make(const Torch& torch, const dlpack::Device& device) {
     PyObject* shape = PyTuple_New(rank);
     PyObject* strides = PyTuple_New(rank);
     std::int64_t stride = 1;
-    for (Py_ssize_t i = rank - 1; i >= 0 && shape != nullptr && strides != nullptr; --i) {
-      PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(shape_[static_cast<std::size_t>(i)]));
-      PyTuple_SET_ITEM(strides, i, PyLong_FromLongLong(stride));
-      stride *= shape_[static_cast<std::size_t>(i)] > 0 ? shape_[static_cast<std::size_t>(i)] : 1;
+    for (Py_ssize_t i = 0; i < rank && shape != nullptr && strides != nullptr; ++i) {
+      const Py_ssize_t axis = column_major_ ? i : rank - 1 - i;
+      const std::int64_t extent = shape_[static_cast<std::size_t>(axis)];
+      PyTuple_SET_ITEM(shape, axis, PyLong_FromLongLong(extent));
+      PyTuple_SET_ITEM(strides, axis, PyLong_FromLongLong(stride));
+      stride *= extent > 0 ? extent : 1;
     }
     arguments_ = PyTuple_Pack(2, shape, strides);
     Py_XDECREF(shape);

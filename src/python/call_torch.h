@@ -100,7 +100,7 @@ class Torch {
 /// Makes the tensors of one output through torch.empty_strided: dense, uninitialised.
 class OutputMaker {
  public:
-  OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape);
+  OutputMaker(dlpack::DataType type, std::vector<std::int64_t> shape, bool column_major);
   ~OutputMaker();
   OutputMaker(OutputMaker&& other) noexcept;
   OutputMaker& operator=(OutputMaker&&) = delete;
@@ -114,6 +114,7 @@ class OutputMaker {
 
   dlpack::DataType type_;
   std::vector<std::int64_t> shape_;
+  bool column_major_;
   PyObject* arguments_ = nullptr;   // (shape, strides)
   std::vector<PyObject*> options_;  // by device id
 };

@@ -12,6 +12,10 @@ namespace pyptx::python {
 /// A number that no dict had before its latest change; 0 where this Python does not count.
 inline std::uint64_t dict_version(PyObject* dict) {
 #if PY_VERSION_HEX < 0x030E0000
+#if PY_VERSION_HEX >= 0x030D0000
+  // Attributes that lie in their object are stored there past the dict that shows them.
+  if (reinterpret_cast<PyDictObject*>(dict)->ma_values != nullptr) return 0;
+#endif
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;

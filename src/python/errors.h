@@ -7,7 +7,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <exception>
+#include <new>
 #include <span>
+#include <typeinfo>
 #include <utility>
 
 #include "pyptx/diag/diagnostic.h"
@@ -35,5 +38,25 @@ inline void unwrap(const diag::Status& status, const diag::LocationTable* table 
 
 /// A `_core.Diagnostic` whose place is resolved, so that it outlives the module it came from.
 diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table);
+
+/// Turns a C++ exception into a Python one, for functions that CPython calls.
+template <typename F>
+PyObject* with_python_errors(F&& body) {
+  try {
+    return body();
+  } catch (nanobind::python_error& error) {
+    error.restore();
+  } catch (const nanobind::builtin_exception& error) {
+    const bool value = error.type() == nanobind::exception_type::value_error;
+    PyErr_SetString(value ? PyExc_ValueError : PyExc_TypeError, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::bad_cast& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
 
 }  // namespace pyptx::python
