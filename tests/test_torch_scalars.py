@@ -29,6 +29,12 @@ cuda = pytest.param(
 )
 devices = pytest.mark.parametrize("device", ["cpu", cuda])
 backends = pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+#: torch 2.11 compiles for each value of a number that a function works out, and refuses, in other
+#: words, numbers past 2**63 and floats for integers that it holds for dynamic.
+newer_torch = pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13),
+    reason="this torch takes such numbers for constants",
+)
 call = torch.ops.pyptx.call.default
 launch_one = torch.ops.pyptx.launch_one.default
 
@@ -82,6 +88,7 @@ def test_a_new_number_is_used_and_compiles_nothing(
     assert graph_count() == 2
 
 
+@newer_torch
 @backends
 def test_with_dynamic_numbers_one_graph_serves_all(backend: str) -> None:
     k = make_scale()
@@ -131,6 +138,7 @@ def test_numbers_written_in_the_function_are_constants() -> None:
     assert "int64" not in text[0]
 
 
+@newer_torch
 @backends
 def test_numbers_that_the_function_works_out(backend: str) -> None:
     k = make_scale()
@@ -224,6 +232,7 @@ def test_numbers_that_are_not_finite(backend: str, dynamic: bool | None) -> None
         np.testing.assert_array_equal(compiled(tensor(), alpha), X * np.float32(alpha))
 
 
+@newer_torch
 def test_numbers_of_64_bits() -> None:
     @kernel(
         in_specs=(Tile(1, s64),),
@@ -248,6 +257,7 @@ def test_numbers_of_64_bits() -> None:
             assert int(compiled(x, a, b)) == wanted
 
 
+@newer_torch
 @pytest.mark.parametrize("dynamic", [None, True])  # through pyptx::launch, and pyptx::call
 def test_what_a_type_cannot_hold_is_refused_at_the_call(dynamic: bool | None) -> None:
     k = make_scale()
