@@ -193,7 +193,7 @@ def ordered_dictionary() -> Case:
 
 @case
 def default_dictionary() -> Case:
-    items: Any = collections.defaultdict(float, a=1.0)
+    items: Any = collections.defaultdict(None, a=1.0)
 
     def read() -> Any:
         factory = items.default_factory
@@ -305,4 +305,14 @@ def byte_array() -> Case:
 def array_of_numbers_and_its_view() -> Case:
     numbers = array.array("f", [1.0, 2.0])
     view = memoryview(bytearray(8))
-    return lambda: numbers[0] + view[0], [*putting(numbers, 0, 5.0), *putting(view, 0, 3)]
+    parts: Any = memoryview(bytearray(8)).cast("B")
+
+    def cast() -> None:
+        nonlocal parts
+        parts = parts.cast("i")
+
+    return lambda: numbers[0] + view[0] + len(parts), [
+        *putting(numbers, 0, 5.0),
+        *putting(view, 0, 3),
+        cast,
+    ]

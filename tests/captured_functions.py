@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import functools
+import math
 import pathlib
 import re
 from collections.abc import Callable
@@ -144,6 +145,48 @@ def cached_function() -> Case:
     ]
 
 
+@case
+def method_in_c() -> Case:
+    table = {"a": 1.0}
+    get = table.get
+    other = {"a": 7.0}.get
+
+    def rebind() -> None:
+        nonlocal get
+        get = other
+
+    return lambda: get("a"), [*putting(table, "a", 2.0), rebind]
+
+
+@case
+def helper_that_poses_as_another() -> Case:
+    scale = [1.0]
+
+    @functools.wraps(math.sqrt)  # which says that it is of the module math
+    def helper() -> float:
+        return scale[0]
+
+    return lambda: helper(), putting(scale, 0, 2.0, 3.0)
+
+
+@case
+def property_of_ones_own() -> Case:
+    class Doubled(property):
+        factor = 2.0
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            return super().__get__(instance, owner) * self.factor
+
+    class Config:
+        number = Doubled(lambda self: 3.0)
+
+    config = Config()
+    return lambda: config.number, [
+        *setting(Doubled, "factor", 5.0),
+        *setting(Doubled, "__get__", lambda self, instance, owner=None: 9.0),
+    ]
+
+
 # --- values that never change -------------------------------------------------------------------
 
 
@@ -172,6 +215,12 @@ def dates_and_patterns() -> Case:
     first = (datetime.timedelta(seconds=1), re.compile("a"))
     second = (datetime.timedelta(seconds=2), re.compile("bc"))
     return _rebound(first, second, lambda pair: pair[0].seconds + len(pair[1].pattern))
+
+
+@case
+def ranges() -> Case:
+    # Equal, as sequences are.
+    return _rebound(range(0, 3, 2), range(0, 4, 2), lambda numbers: numbers.stop)
 
 
 @case

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import sys
 import threading
+import types
 from typing import Any, NamedTuple
 
 from captured import Case, case, putting, setting
@@ -228,3 +229,21 @@ def object_with_a_lock_that_is_not_read() -> Case:
 
     service = Service()
     return lambda: service.number, setting(service, "number", 2.0, 3.0)
+
+
+@case
+def class_made_at_run_time() -> Case:
+    config: Any = types.new_class("Config", (), {}, lambda names: names.update(number=1.0))
+    return lambda: config.number, setting(config, "number", 2.0, 3.0)
+
+
+@case
+def tuple_with_an_iterator_of_its_own() -> Case:
+    class Items(tuple):  # type: ignore[type-arg]
+        __slots__ = ()
+
+        def __iter__(self) -> Any:
+            return iter(())
+
+    items = Items(([1.0],))
+    return lambda: items[0][0], putting(items[0], 0, 2.0, 3.0)

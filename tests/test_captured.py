@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import itertools
 import re
@@ -19,7 +20,7 @@ import captured_objects  # noqa: F401
 from captured import CASES
 from pyptx import CaptureWarning, LaunchError, Layout, Tile, _core, kernel, ptx, reg
 from pyptx._capture_walk import MOST_BYTES
-from pyptx._captures import Captures
+from pyptx._captures import Captures, freeze
 from pyptx.types import f32, u32
 from test_captures import make
 
@@ -120,7 +121,7 @@ def test_template_values_and_scalars_stay_in_c() -> None:
         block=(1, 1, 1),
         raw_params=[("f32", "alpha"), ("u32", "n")],
     )
-    def write(X, Y, *, factors, offset=0.0):
+    def write(X, Y, *, factors, offset=0.0, shape=(1, 2.0, "a")):
         (py,) = ptx.global_ptrs(Y)
         at = py + reg.from_(ptx.special.ctaid.x(), u32) * 4
         value = ptx.param(f32, "alpha")
@@ -141,6 +142,9 @@ def test_template_values_and_scalars_stay_in_c() -> None:
         assert out.tolist() == [2.0 * float(alpha)] * n + [0.0] * (4 - n)
         assert call(alpha=alpha, n=4, offset=0.5).tolist() == [2.0 * float(alpha) + 0.5] * 4
     assert slow_calls(write) == before
+    for number in (2.0, 2.0, 3.0, 3.0, 2.0):  # a tuple that each call makes anew
+        call(alpha=1.0, n=4, shape=(1, number, "a"))
+    assert slow_calls(write) == before + 2
     factors[0] = 3.0  # the same list: what it holds is watched
     assert call(alpha=1.0, n=4).tolist() == [3.0] * 4
     for alpha, error in ((1e39, LaunchError), ("1", None), (None, LaunchError)):
@@ -153,6 +157,57 @@ def test_template_values_and_scalars_stay_in_c() -> None:
         call(alpha=1.0)
     with pytest.raises(LaunchError, match="launches nothing"):
         call(alpha=1.0, n=0)
+
+
+def test_what_a_dropped_specialisation_runs_may_call_the_kernel() -> None:
+    torch = pytest.importorskip("torch")
+
+    @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), block=(1, 1, 1))
+    def write(X, Y, *, items):
+        (py,) = ptx.global_ptrs(Y)
+        number = 1.0 if isinstance(items[0], Last) else items[0]
+        ptx.inst.st.global_.f32(ptx.addr(py), reg.scalar(f32, init=number))
+        ptx.ret()
+
+    class Last:
+        def __del__(self) -> None:
+            seen.append(float(write(x, items=items)))
+
+    seen: list[float] = []
+    x, items = torch.zeros(1), [Last()]
+    for _ in range(3):
+        assert float(write(x, items=items)) == 1.0
+    items[0] = 5.0  # type: ignore[call-overload]
+    for _ in range(3):
+        assert float(write(x, items=items)) == 5.0
+    gc.collect()
+    write.specializer._traces.clear()
+    gc.collect()
+    assert set(seen) <= {5.0}
+
+
+def test_values_that_pose_as_others_and_deep_ones() -> None:
+    class Proxy:
+        @property
+        def __class__(self) -> Any:
+            return type(lambda: None)
+
+        def __call__(self) -> float:
+            return 3.0
+
+    class Odd:
+        def __repr__(self) -> str:
+            raise ValueError("not to be shown")
+
+        def __hash__(self) -> int:
+            return 1
+
+    proxy, table = Proxy(), {Odd(): 2.0}
+    assert make(lambda: proxy() + len(table))(np.zeros(1, np.float32)) == 4.0
+    deep: Any = 1.0
+    for _ in range(5000):
+        deep = [deep]
+    assert freeze({"deep": deep}) == (None, None)
 
 
 def test_kernels_that_write_their_inputs_and_column_major_ones_stay_in_c() -> None:
@@ -273,6 +328,23 @@ def test_what_cannot_be_compared_is_told_at_the_line_that_reads_it() -> None:
     assert warning.filename == __file__
     assert warning.lineno == read.__code__.co_firstlineno + 2
     assert k(np.zeros(1, np.float32)) == 3.0
+
+
+def test_a_template_value_that_cannot_be_watched_is_told() -> None:
+    torch = pytest.importorskip("torch")
+
+    @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), block=(1, 1, 1))
+    def write(X, Y, *, table):
+        (py,) = ptx.global_ptrs(Y)
+        ptx.inst.st.global_.f32(ptx.addr(py), reg.scalar(f32, init=float(table[0])))
+        ptx.ret()
+
+    with pytest.warns(CaptureWarning, match=r"'write' reads table \(torch.Tensor\)") as told:
+        assert float(write(torch.zeros(1), table=torch.ones(1))) == 1.0
+    assert told[0].lineno == write.signature.fn.__code__.co_firstlineno + 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CaptureWarning)  # told once
+        assert float(write(torch.zeros(1), table=torch.full((1,), 4.0))) == 4.0
 
 
 def test_a_change_during_the_trace_is_not_learnt() -> None:

@@ -22,15 +22,15 @@ from typing import Any
 from pyptx import _core
 
 #: Values of these are what they are.
-SCALARS = (type(None), bool, int, str, bytes, type(Ellipsis), type(NotImplemented), range)
+SCALARS = (type(None), bool, int, str, bytes, type(Ellipsis), type(NotImplemented))
 #: Builtin types that classes derive from and that never change, and how to get at what they hold.
 FIXED_CONTENTS: dict[type, Any] = {
     int: int.__index__,
     float: float.hex,
     str: str.__str__,
     bytes: bytes.hex,
-    tuple: tuple,
-    frozenset: frozenset,
+    tuple: lambda value: tuple(tuple.__iter__(value)),  # whatever a class says of it
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
 }
 #: Containers that change, with or without a class of the author's around them.
 CONTAINERS = (list, dict, set, collections.deque)
@@ -52,8 +52,6 @@ _OPEN_BASES = (
 )
 #: Compared by identity: they never change, or what they do is no kernel's business.
 BY_IDENTITY = (
-    types.BuiltinFunctionType,
-    types.MethodWrapperType,
     types.WrapperDescriptorType,
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
@@ -91,6 +89,15 @@ def is_fixed_module(name: Any) -> bool:
     if root == "pyptx" or root in _FRAMEWORKS or root.startswith("namedtuple_"):
         return True
     return root in sys.stdlib_module_names and root != "test"
+
+
+def is_fixed_class(kind: type) -> bool:
+    """Whether a class is of such a module, and not one that only says so, as types.new_class's."""
+    if not is_fixed_module(kind.__module__):
+        return False
+    if not _core.is_python_class(kind):
+        return True
+    return hasattr(sys.modules.get(kind.__module__), kind.__qualname__.partition(".")[0])
 
 
 @functools.lru_cache(maxsize=1024)

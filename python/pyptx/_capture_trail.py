@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 from pyptx._errors import CaptureWarning
 
-_READS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR")
+_READS = (
+    "LOAD_GLOBAL",
+    "LOAD_NAME",
+    "LOAD_FAST",
+    "LOAD_DEREF",
+    "LOAD_CLASSDEREF",
+    "LOAD_FROM_DICT_OR",
+)
 
 
 class Trail:

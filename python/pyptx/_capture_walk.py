@@ -31,6 +31,12 @@ _NAMESPACES = frozenset(("globals", "vars", "eval", "exec"))
 #: Bytes of an array that are compared before each call; a larger one is compared by Python.
 MOST_BYTES = 16384
 _PARTIAL_MEMBERS = ("func", "args", "keywords")
+#: What wraps one function, and under which name.
+_WRAPPERS: dict[type, str] = {
+    property: "fget",
+    staticmethod: "__func__",
+    classmethod: "__func__",
+}
 
 
 class Reads(NamedTuple):
@@ -107,7 +113,7 @@ class Walk:
     def key(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what these stand for, with everything that they lead to."""
         tokens = [
-            self.function(value) if isinstance(value, types.FunctionType) else self.value(value)
+            self.function(value) if type(value) is types.FunctionType else self.value(value)
             for value in values
         ]
         # After all else: whatever the code names itself has been met by then, and judged.
@@ -120,6 +126,10 @@ class Walk:
                 if name not in members:
                     self._item(members, name)
         return tuple(tokens)
+
+    def argument(self, code: types.CodeType, name: str, value: Any) -> None:
+        """Look at what a function is given under a name."""
+        self._along(Trail(code, name), value)
 
     def guards(self) -> _core.Guards:
         """Return what holds as long as the key is what it is."""
@@ -288,22 +298,26 @@ class Walk:
             return self._contents(value)
         if kind is slice:
             return (kind, self._contents((value.start, value.stop, value.step)))
-        if isinstance(value, enum.Enum):
+        if kind is range:
+            return (kind, value.start, value.stop, value.step)
+        # By its class: an object may say that it is of another.
+        if issubclass(kind, enum.Enum):
             return self._enum(value)
-        if isinstance(value, types.FunctionType):
-            if self._is_left_alone(value.__module__):
+        if kind is types.FunctionType:
+            # Not by __module__, which functools.wraps copies.
+            if self._is_left_alone(value.__globals__.get("__name__")):
                 return _Same(value)
             return self.function(value)
-        if isinstance(value, types.MethodType):
+        if kind is types.MethodType:
             return ("method", self.value(value.__func__), self.value(value.__self__))
-        if isinstance(value, property):
-            return (kind, self.value(self._member(value, vars(property)["fget"])))
-        if isinstance(value, (staticmethod, classmethod)):
-            base = staticmethod if isinstance(value, staticmethod) else classmethod
-            return (kind, self.value(self._member(value, vars(base)["__func__"])))
-        if isinstance(value, types.ModuleType):
+        if kind in (types.BuiltinMethodType, types.MethodWrapperType):
+            return self._builtin(value)
+        for base, name in _WRAPPERS.items():
+            if issubclass(kind, base):
+                return self._wrapper(value, base, name)
+        if issubclass(kind, types.ModuleType):
             return self._module(value)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             return self._class(value)
         if kinds.is_same_by_identity(value):
             return _Same(value)
@@ -312,6 +326,24 @@ class Walk:
         if kind is types.MappingProxyType:
             return (kind, self.value(*gc.get_referents(value)))
         return self._object(value)
+
+    def _builtin(self, value: Any) -> Any:
+        """Return a function in C: itself, or what it is bound to, as `table.get` is.
+
+        Bound to what cannot be looked into (a queue's put) it is itself too.
+        """
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType) or kinds.hides_state(type(owner)):
+            return _Same(value)
+        return ("method", value.__name__, self.value(owner))
+
+    def _wrapper(self, value: Any, base: type, name: str) -> Any:
+        """Return a property or the like: what it wraps, and the class where that is another."""
+        wrapped = self.value(self._member(value, vars(base)[name]))
+        if type(value) is base:
+            return (base, wrapped)
+        state = [(key, self.value(item)) for key, item in self._instance_dict(value).items()]
+        return (base, wrapped, self.value(type(value)), *state)
 
     def _enum(self, value: enum.Enum) -> Any:
         """Return a member of an enumeration: itself, and what its value holds."""
@@ -351,8 +383,11 @@ class Walk:
         if isinstance(value, collections.defaultdict):
             descriptor = vars(collections.defaultdict)["default_factory"]
             factory = self.value(self._member(value, descriptor))
-        tokens = tuple((self.value(key), self._inside(f"[{key!r}]", members[key])) for key in order)
-        return (dict, factory, tokens)
+        tokens = []
+        for key in order:
+            step = f"[{key!r}]" if type(key) in (str, int) else "[...]"
+            tokens.append((self.value(key), self._inside(step, members[key])))
+        return (dict, factory, tuple(tokens))
 
     def _module(self, value: types.ModuleType) -> tuple[Any, ...]:
         """Return a module: itself, and those of its members that the code names."""
@@ -371,14 +406,17 @@ class Walk:
     def _class(self, value: type) -> tuple[Any, ...]:
         """Return a class: itself, those of its members that the code names, special methods."""
         token = ("is", _Same(value))
-        if self._is_left_alone(value.__module__) or self._visited(value) is not None:
+        is_left_alone = kinds.is_fixed_class(value) or (
+            self._is_implied and self._is_foreign(value.__module__)
+        )
+        if is_left_alone or self._visited(value) is not None:
             return token
         mro = value.__mro__
         self.places[("mro", id(value))] = ("mro", value, mro)
         members: dict[str, Any] = {}
         special: dict[str, Any] = {}
         for base in reversed(mro):
-            if not kinds.is_fixed_module(base.__module__):
+            if not kinds.is_fixed_class(base):
                 members.update(self._items("members", base, dict(vars(base))))
                 if not self._is_foreign(base.__module__):
                     special.update(kinds.special_methods(base))
@@ -435,7 +473,11 @@ class Walk:
         if isinstance(value, kinds.CONTAINERS):
             return self._container(value)
         if isinstance(value, kinds.BUFFERS):
-            return (type(value), getattr(value, "typecode", ""), self._bytes(value))
+            content = self._bytes(value)
+            shape: Any = getattr(value, "typecode", "")
+            if isinstance(value, memoryview) and isinstance(content, bytes):
+                shape = (value.format, value.shape)
+            return (type(value), shape, content)
         return None
 
     def _array(self, value: Any) -> Any:

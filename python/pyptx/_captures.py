@@ -8,6 +8,7 @@ and says so (`is_opaque`) when a value cannot be compared; the caller then trace
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyptx import _core
@@ -80,6 +81,25 @@ class Captures:
         return bool(self.guards.hold())
 
 
+def warn_of_values(fn: Any, values: Mapping[str, Any], reads: Reads) -> bool:
+    """Say which template value makes every call slow, where one does; whether there was one."""
+    walk = Walk(_as_implied(reads))
+    for name, value in values.items():
+        try:
+            walk.argument(fn.__code__, name, value)
+        except RecursionError:
+            walk.give_up_on_depth()
+    found = next(iter(walk.opaque + walk.costly), None)
+    if found is not None:
+        warn(fn.__name__, found, is_opaque=bool(walk.opaque))
+    return found is not None
+
+
+def _as_implied(reads: Reads) -> Reads:
+    """Names of nothing in particular: none counts as named."""
+    return reads._replace(named=frozenset(), implied=reads.named | reads.implied)
+
+
 def freeze(value: Any, reads: Reads = _NO_READS) -> tuple[Any, _core.Guards | None]:
     """Return a hashable token of template values by content, and what they are watched by.
 
@@ -87,15 +107,14 @@ def freeze(value: Any, reads: Reads = _NO_READS) -> tuple[Any, _core.Guards | No
     values reads them. Whether they are of these is not known, so they do not decide whether a value
     can be compared.
     """
-    # Names of nothing in particular: none counts as named.
-    reads = reads._replace(named=frozenset(), implied=reads.named | reads.implied)
+    reads = _as_implied(reads)
     while True:
         walk = Walk(reads)
-        token = walk.key((value,))
-        found = walk.reads()
-        more = reads.with_more(
-            found._replace(named=frozenset(), implied=found.named | found.implied)
-        )
+        try:
+            token = walk.key((value,))
+        except RecursionError:  # too deep to be compared
+            return None, None
+        more = reads.with_more(_as_implied(walk.reads()))
         if more == reads:
             return token, None if walk.opaque else walk.guards()
         reads = more

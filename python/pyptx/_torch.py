@@ -251,8 +251,11 @@ def _teach(
 ) -> None:
     """Let the C entry answer for calls like this one, where it can tell them."""
     live, watched = kernel._live, prepared.watched
+    if watched is None or not watched.hold():
+        kernel._warn_of_template(keywords)
+        return
     # Asked anew: the grid was worked out before the trace, which may be an old one.
-    if live.captures is not captures or watched is None or not watched.hold():
+    if live.captures is not captures:
         return
     if not captures.is_current():
         return

@@ -16,13 +16,13 @@ import functools
 import itertools
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, urandom
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _answers, _bound, _core, _launch, _runtime, _toolchain
 from pyptx._bind import Signature, check_body, normalize_dim3, normalize_version, resolve_grid
-from pyptx._captures import Captures
+from pyptx._captures import Captures, warn_of_values
 from pyptx._emulation import EmulatorReport, run_options
 from pyptx._limits import check_block, check_cluster
 from pyptx._report import Report, SourceLine
@@ -390,6 +390,12 @@ class Kernel(_core.KernelBase):
         env: dict[str, Any] = {}
         template, raw = self.signature.bind_keywords(kwargs, env)
         return resolve_grid(self.signature.name, self._grid, {**template, **env, **raw})
+
+    def _warn_of_template(self, keywords: Mapping[str, Any]) -> None:
+        """Say once which template value cannot be watched."""
+        if not self._has_warned:
+            reads = self._live.captures.reads
+            self._has_warned = warn_of_values(self.signature.fn, keywords, reads)
 
     def _refreshed(self) -> _Live:
         """Return the live entry, made anew when something the body reads has changed."""

@@ -66,6 +66,8 @@ std::optional<std::uint64_t> bits_of(PyObject* value, const interop::ScalarType&
   return converted_bits(value, type);
 }
 
+}  // namespace
+
 bool is_same_value(PyObject* given, PyObject* expected) {
   if (given == expected) return true;
   if (Py_TYPE(given) != Py_TYPE(expected)) return false;
@@ -76,10 +78,18 @@ bool is_same_value(PyObject* given, PyObject* expected) {
   if (PyLong_CheckExact(given) || PyUnicode_CheckExact(given) || PyBytes_CheckExact(given)) {
     return PyObject_RichCompareBool(given, expected, Py_EQ) == 1;
   }
-  return false;
+  // A tuple is written out in the call, and made anew by each.
+  if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != PyTuple_GET_SIZE(expected)) {
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given); ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(given, i);
+    // A tuple in a tuple is left to the slow path: nobody knows how deep it goes.
+    if (PyTuple_CheckExact(item) && item != PyTuple_GET_ITEM(expected, i)) return false;
+    if (!is_same_value(item, PyTuple_GET_ITEM(expected, i))) return false;
+  }
+  return true;
 }
-
-}  // namespace
 
 void CallScalars::read(PyObject* sequence) {
   namespace nb = nanobind;

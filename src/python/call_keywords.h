@@ -57,6 +57,9 @@ class CallScalars {
   std::vector<Scalar> scalars_;
 };
 
+/// Whether two values are the same object, equal numbers or strings of one type, or tuples of such.
+bool is_same_value(PyObject* given, PyObject* expected);
+
 /// Keywords and values that a specialisation was made for.
 using KeywordValues = std::vector<std::pair<Reference, Reference>>;
 
@@ -67,8 +70,7 @@ class CallKeywords {
 
   /// The caller's outputs; null where it gave none.
   PyObject* out() const { return out_; }
-  /// Whether the values that are no scalars are these: the same objects, or equal numbers and
-  /// strings of the same types.
+  /// Whether the values that are no scalars are these, by is_same_value().
   bool match(const KeywordValues& expected) const;
   /// The bits of the scalars, and the objects they were given as; null where none was given.
   std::span<const std::uint64_t> bits() const { return {bits_.data(), scalar_count_}; }

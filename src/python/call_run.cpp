@@ -156,15 +156,15 @@ std::optional<driver::Dim3> grid_for(PyObject* resolve, std::span<PyObject* cons
   if (std::ranges::find(scalars, nullptr) != scalars.end()) return std::nullopt;
   PyObject* found = PyObject_Vectorcall(resolve, scalars.data(), scalars.size(), nullptr);
   if (found == nullptr) {
-    PyErr_Clear();  // raised again there, with what the grid was asked
+    // Raised again there, with what the grid was asked; but an interrupt comes once.
+    if (PyErr_ExceptionMatches(PyExc_Exception) != 0) PyErr_Clear();
     return std::nullopt;
   }
   std::array<std::uint32_t, 3> sizes = {1, 1, 1};
   bool is_grid =
       PyTuple_CheckExact(found) && PyTuple_GET_SIZE(found) >= 1 && PyTuple_GET_SIZE(found) <= 3;
   for (Py_ssize_t i = 0; is_grid && i < PyTuple_GET_SIZE(found); ++i) {
-    PyObject* size = PyTuple_GET_ITEM(found, i);
-    const long value = PyLong_CheckExact(size) ? PyLong_AsLong(size) : 0;
+    const Py_ssize_t value = PyNumber_AsSsize_t(PyTuple_GET_ITEM(found, i), nullptr);
     is_grid = value > 0 && value <= INT32_MAX;
     sizes[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(value);
   }
@@ -195,7 +195,9 @@ CallOutcome run_call(const CallScalars& scalars, CallTable& table, unsigned long
   Extras extras{given.bits(), std::nullopt};
   if (found->grid.get() != nullptr) {
     extras.grid = grid_for(found->grid.get(), given.scalars());
-    if (!extras.grid) return CallOutcome::NotMine;
+    if (!extras.grid) {
+      return PyErr_Occurred() != nullptr ? CallOutcome::Failed : CallOutcome::NotMine;
+    }
   }
   ++hits;
   const bool done = run(tensors, extras, *found, make) && (make || tensors.mark_written()) &&

@@ -4,6 +4,7 @@
 #include "call_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pyptx::python {
@@ -24,7 +25,7 @@ bool are_same(const KeywordValues& one, const KeywordValues& other) {
   const auto is_in_other = [&](const auto& pair) {
     return std::ranges::any_of(other, [&](const auto& known) {
       return PyUnicode_Compare(known.first.get(), pair.first.get()) == 0 &&
-             known.second.get() == pair.second.get();
+             is_same_value(known.second.get(), pair.second.get());
     });
   };
   return one.size() == other.size() && std::ranges::all_of(one, is_in_other);
@@ -92,12 +93,19 @@ bool Specialisation::is_for_the_same(const Specialisation& other) const {
 }
 
 void CallTable::add(SpecialisationUse specialisation) {
+  // Freed at the end: that may run Python code, which may call the entry.
+  std::vector<SpecialisationUse> dropped;
   // The same again means that the caller has a newer image for it.
-  std::erase_if(entries_, [&](const SpecialisationUse& known) {
-    return known->is_for_the_same(*specialisation);
-  });
+  const auto same = std::stable_partition(
+      entries_.begin(), entries_.end(),
+      [&](const SpecialisationUse& known) { return !known->is_for_the_same(*specialisation); });
+  std::move(same, entries_.end(), std::back_inserter(dropped));
+  entries_.erase(same, entries_.end());
   // The oldest goes: a call that needs it again takes the slow path once.
-  if (entries_.size() >= kMaxSpecialisations) entries_.erase(entries_.begin());
+  if (entries_.size() >= kMaxSpecialisations) {
+    dropped.push_back(std::move(entries_.front()));
+    entries_.erase(entries_.begin());
+  }
   entries_.push_back(std::move(specialisation));
   last_ = entries_.size() - 1;
 }

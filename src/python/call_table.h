@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "call_keywords.h"
@@ -75,7 +76,8 @@ using SpecialisationUse = std::unique_ptr<Specialisation, StopUsing>;
 class CallTable {
  public:
   void add(SpecialisationUse specialisation);
-  void clear() { entries_.clear(); }
+  /// What is dropped is freed last: that may run Python code, which may call the entry.
+  void clear() { const auto dropped = std::exchange(entries_, {}); }
   int traverse(visitproc visit, void* arg) const;
   std::size_t size() const { return entries_.size(); }
   /// The specialisation for these inputs, the caller's outputs and the keywords, or null. The last

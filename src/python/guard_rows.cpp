@@ -90,6 +90,14 @@ bool has_bytes(PyObject* holder, PyObject* content, PyObject* format, PyObject* 
   return same;
 }
 
+/// What is in a slot; where it reads as None when it is empty, expected[2] is None.
+bool holds_member(const Place& place) {
+  PyObject* found =
+      *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(place.holder) + place.offset);
+  if (found == nullptr) found = place.expected[2];
+  return found == place.expected[0];
+}
+
 /// The offset of an object's slot; -1 where the descriptor is none of it.
 Py_ssize_t slot_offset(PyObject* holder, PyObject* descriptor) {
   if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return -1;
@@ -117,7 +125,7 @@ bool Place::holds() const {
     case Kind::Dict:
       return holds_dict(holder, expected[0]);
     case Kind::Member:
-      return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(holder) + offset) == expected[0];
+      return holds_member(*this);
     case Kind::List:
       return is_same_tuple(expected[0], reinterpret_cast<PyListObject*>(holder)->ob_item,
                            PyList_GET_SIZE(holder));
@@ -232,7 +240,10 @@ bool GuardRows::add(PyObject* row) {
   if (kind == "dict" && size == 3) return place(Place::Kind::Dict, first);
   if (kind == "member" && first != nullptr && size <= 4) {
     const Py_ssize_t offset = slot_offset(holder, first);
-    return offset >= 0 && add_place({Place::Kind::Member, offset, holder, {item(3), first}});
+    if (offset < 0) return false;
+    const int type = reinterpret_cast<PyMemberDescrObject*>(first)->d_member->type;
+    PyObject* const empty = type == T_OBJECT ? Py_None : nullptr;
+    return add_place({Place::Kind::Member, offset, holder, {item(3), first, empty}});
   }
   if (kind == "list" && PyList_Check(holder) && is_tuple && size == 3) {
     return place(Place::Kind::List, first);
