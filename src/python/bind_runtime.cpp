@@ -22,6 +22,7 @@
 #include "bind_runtime.h"
 #include "call.h"
 #include "call_guards.h"
+#include "call_keywords.h"
 #include "errors.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/run.h"
@@ -108,18 +109,10 @@ void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint3
 std::optional<std::uint64_t> scalar_bits(const std::string& type, const nb::object& number) {
   const interop::ScalarType* found = interop::find_scalar_type(type);
   if (found == nullptr) throw nb::value_error(("no parameter has the type " + type).c_str());
-  if (PyFloat_Check(number.ptr()))
-    return interop::Number(PyFloat_AS_DOUBLE(number.ptr())).bits(*found);
-  if (!PyLong_Check(number.ptr())) throw nb::type_error("a scalar is a float or an int");
-  int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  if (overflow == 0) return interop::Number(value).bits(*found);
-  const unsigned long long large = overflow < 0 ? 0 : PyLong_AsUnsignedLongLong(number.ptr());
-  if (overflow < 0 || PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    return std::nullopt;
+  if (!PyFloat_Check(number.ptr()) && !PyLong_Check(number.ptr())) {
+    throw nb::type_error("a scalar is a float or an int");
   }
-  return interop::Number(large).bits(*found);
+  return bits_of(number.ptr(), *found);
 }
 
 nb::tuple scalar_types() {

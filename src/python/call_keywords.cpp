@@ -57,7 +57,8 @@ std::optional<std::uint64_t> converted_bits(PyObject* value, const interop::Scal
   return bits;
 }
 
-/// Nothing where the parameter cannot hold the value; the slow path says why.
+}  // namespace
+
 std::optional<std::uint64_t> bits_of(PyObject* value, const interop::ScalarType& type) {
   if (PyLong_CheckExact(value)) return whole_bits(value, type);
   if (type.kind == interop::ScalarType::Kind::Float && PyFloat_CheckExact(value)) {
@@ -65,8 +66,6 @@ std::optional<std::uint64_t> bits_of(PyObject* value, const interop::ScalarType&
   }
   return converted_bits(value, type);
 }
-
-}  // namespace
 
 bool is_same_value(PyObject* given, PyObject* expected) {
   if (given == expected) return true;

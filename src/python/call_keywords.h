@@ -57,6 +57,10 @@ class CallScalars {
   std::vector<Scalar> scalars_;
 };
 
+/// A Python or NumPy number as the bits of a parameter; nothing where the parameter cannot hold it,
+/// or the value is another thing. Never leaves an error set.
+std::optional<std::uint64_t> bits_of(PyObject* value, const interop::ScalarType& type);
+
 /// Whether two values are the same object, equal numbers or strings of one type, or tuples of such.
 bool is_same_value(PyObject* given, PyObject* expected);
 
