@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import gc
 import importlib
 import itertools
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -407,3 +409,89 @@ def test_rows() -> None:
     for row in wrong:
         with pytest.raises(TypeError, match="not a row of guards"):
             _core.Guards([row])
+
+
+def test_rows_asked_time_and_again_notice_each_change() -> None:
+    """What one round has found unchanged must not hide what the next one finds."""
+
+    class Slotted:
+        __slots__ = ("a",)
+
+    class First:
+        pass
+
+    class Second:
+        pass
+
+    class Derived(First):
+        pass
+
+    def function(x: Any = 1, *, y: Any = 2) -> Any:
+        return x, y, names
+
+    def other(x: Any = 1, *, y: Any = 2) -> Any:
+        return names, x, y
+
+    slotted, holder, items = Slotted(), Derived(), [1, 2]
+    names: dict[str, Any] = {"a": holder}
+    table = names  # while the captured variable is another dict
+    factory: Any = collections.defaultdict(None)
+    cell = function.__closure__[0]  # type: ignore[index]
+    code, defaults, keywords = function.__code__, function.__defaults__, function.__kwdefaults__
+    order = Derived.__mro__
+    guards = _core.Guards(
+        [
+            ("cell", cell, names),
+            ("function", function, code, defaults, keywords, None),
+            ("type", holder, Derived),
+            ("member", slotted, Slotted.__dict__["a"]),
+            ("member", factory, vars(collections.defaultdict)["default_factory"], None),
+            ("mro", Derived, order),
+            ("item", table, "a", holder),
+            ("item", table, "b"),
+            ("list", items, tuple(items)),
+        ]
+    )
+    changes: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
+        (
+            lambda: setattr(cell, "cell_contents", {}),
+            lambda: setattr(cell, "cell_contents", table),
+        ),
+        (
+            lambda: setattr(function, "__code__", other.__code__),
+            lambda: setattr(function, "__code__", code),
+        ),
+        (
+            lambda: setattr(function, "__defaults__", None),
+            lambda: setattr(function, "__defaults__", defaults),
+        ),
+        (
+            lambda: setattr(function, "__kwdefaults__", {"y": 2}),
+            lambda: setattr(function, "__kwdefaults__", keywords),
+        ),
+        (
+            lambda: setattr(holder, "__class__", First),
+            lambda: setattr(holder, "__class__", Derived),
+        ),
+        (lambda: setattr(slotted, "a", None), lambda: delattr(slotted, "a")),
+        (
+            lambda: setattr(factory, "default_factory", int),
+            lambda: setattr(factory, "default_factory", None),
+        ),
+        (lambda: table.update(a=1), lambda: table.update(a=holder)),
+        (lambda: table.update(b=1), lambda: table.pop("b")),
+        (lambda: items.append(3), lambda: items.pop()),
+    ]
+    for _ in range(2):
+        for change, change_back in changes:
+            assert guards.hold()
+            change()
+            assert not guards.hold()
+            assert not guards.hold()
+            change_back()
+            assert guards.hold()
+    table["c"] = 1  # of no row
+    assert guards.hold()
+    function.attribute = 1  # type: ignore[attr-defined]
+    assert not guards.hold()
+    assert not _core.Guards([("mro", Derived, (*order, Second))]).hold()

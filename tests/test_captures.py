@@ -162,6 +162,12 @@ def test_an_object_at_the_address_of_a_freed_one() -> None:
         assert len(set(keys)) == len(keys)
 
 
+def test_the_dict_of_template_values_is_not_watched() -> None:
+    """It is made for the question; what is in it is watched where it can change."""
+    watched = [freeze(values)[1] for values in ({}, {"a": 1}, {"a": [1]})]
+    assert [None if guards is None else len(guards) for guards in watched] == [0, 0, 1]
+
+
 def test_what_need_not_be_traced_again() -> None:
     torch = pytest.importorskip("torch")
     config = collections.namedtuple("config", "number")(3.0)

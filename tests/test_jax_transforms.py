@@ -45,6 +45,13 @@ def plain() -> Any:
     return sample_kernels.build_row_scale()
 
 
+def test_calls_of_a_batched_kernel_share_one_function() -> None:
+    k = sample_kernels.build_row_scale(batch="B")
+    for rows in (2, 2, 3):
+        k(randn(rows, 32), randn(32))
+    assert len(k.jax_functions) == 1
+
+
 # --- vmap ---------------------------------------------------------------------------------------
 
 

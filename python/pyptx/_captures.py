@@ -100,21 +100,22 @@ def _as_implied(reads: Reads) -> Reads:
     return reads._replace(named=frozenset(), implied=reads.named | reads.implied)
 
 
-def freeze(value: Any, reads: Reads = _NO_READS) -> tuple[Any, _core.Guards | None]:
+def freeze(values: dict[str, Any], reads: Reads = _NO_READS) -> tuple[Any, _core.Guards | None]:
     """Return a hashable token of template values by content, and what they are watched by.
 
-    None where they cannot be compared. `reads` are the names by which the function that gets the
-    values reads them. Whether they are of these is not known, so they do not decide whether a value
-    can be compared.
+    The dict is the question's own and is not watched itself. None where they cannot be compared.
+    `reads` are the names by which the function that gets the values reads them. Whether they are of
+    these is not known, so they do not decide whether a value can be compared.
     """
     reads = _as_implied(reads)
     while True:
         walk = Walk(reads)
         try:
-            token = walk.key((value,))
+            token = walk.key((values,))
         except RecursionError:  # too deep to be compared
             return None, None
         more = reads.with_more(_as_implied(walk.reads()))
         if more == reads:
+            walk.places.pop(("items", id(values)))
             return token, None if walk.opaque else walk.guards()
         reads = more

@@ -44,9 +44,9 @@ def run(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
 def _transformable(site: Site) -> Callable[..., tuple[Any, ...]]:
     """Return the call as a jitted function that vmap knows; the same one for the same call."""
     functions: dict[Any, Callable[..., tuple[Any, ...]]] = site.kernel.jax_functions
-    keywords, is_comparable = freeze(dict(site.keywords), site.captures.reads)
+    keywords, watched = freeze(dict(site.keywords), site.captures.reads)
     key = (site.captures.key, keywords, site.aliases)
-    is_kept = is_comparable and not site.captures.is_opaque
+    is_kept = watched is not None and not site.captures.is_opaque
     function = functions.get(key) if is_kept else None
     if function is not None:
         return function

@@ -26,4 +26,16 @@ inline std::uint64_t dict_version(PyObject* dict) {
 #endif
 }
 
+/// Where that number is. A dict that has one keeps it: attributes do not move into their object.
+inline const void* version_word(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030E0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+#else
+  return dict;
+#endif
+}
+
 }  // namespace pyptx::python

@@ -90,12 +90,9 @@ bool has_bytes(PyObject* holder, PyObject* content, PyObject* format, PyObject* 
   return same;
 }
 
-/// What is in a slot; where it reads as None when it is empty, expected[2] is None.
-bool holds_member(const Place& place) {
-  PyObject* found =
-      *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(place.holder) + place.offset);
-  if (found == nullptr) found = place.expected[2];
-  return found == place.expected[0];
+/// Where an object has a slot.
+PyObject* const* slot_at(PyObject* holder, Py_ssize_t offset) {
+  return reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(holder) + offset);
 }
 
 /// The offset of an object's slot; -1 where the descriptor is none of it.
@@ -111,21 +108,10 @@ Py_ssize_t slot_offset(PyObject* holder, PyObject* descriptor) {
 
 bool Place::holds() const {
   switch (kind) {
-    case Kind::Mro:
-      return reinterpret_cast<PyTypeObject*>(holder)->tp_mro == expected[0];
-    case Kind::Cell:
-      return PyCell_GET(holder) == expected[0];
-    case Kind::Function:
-      return PyFunction_GET_CODE(holder) == expected[0] &&
-             PyFunction_GET_DEFAULTS(holder) == expected[1] &&
-             PyFunction_GET_KW_DEFAULTS(holder) == expected[2] &&
-             reinterpret_cast<PyFunctionObject*>(holder)->func_dict == expected[3];
-    case Kind::Type:
-      return reinterpret_cast<PyObject*>(Py_TYPE(holder)) == expected[0];
     case Kind::Dict:
       return holds_dict(holder, expected[0]);
-    case Kind::Member:
-      return holds_member(*this);
+    case Kind::NoneOrEmpty:
+      return *slot_at(holder, offset) == nullptr || *slot_at(holder, offset) == Py_None;
     case Kind::List:
       return is_same_tuple(expected[0], reinterpret_cast<PyListObject*>(holder)->ob_item,
                            PyList_GET_SIZE(holder));
@@ -160,13 +146,29 @@ bool DictPlace::holds() {
   return true;
 }
 
-bool GuardRows::hold() {
+/// Looks at everything, and at what the next calls need not look at again. The words of places
+/// decide; the version of a dict only says that it must be looked into.
+bool GuardRows::look() {
+  is_words_ = false;
+  for (std::size_t i = 0; i < fixed_words_; ++i) {
+    if (!words_[i].holds()) return false;
+  }
   for (const Place& place : places_) {
     if (!place.holds()) return false;
   }
+  words_.resize(fixed_words_);
+  bool is_words = places_.empty();
   for (DictPlace& place : dicts_) {
+    // A key that compares itself in Python may ask these guards meanwhile. What it leaves in
+    // words_ are versions too, and those of this round come behind them.
     if (!place.holds()) return false;
+    if (place.version != 0) {
+      words_.push_back({version_word(place.dict), place.version});
+    } else {
+      is_words = false;
+    }
   }
+  is_words_ = is_words;
   return true;
 }
 
@@ -196,6 +198,29 @@ bool GuardRows::add_to_dict(PyObject* dict, PyObject* row) {
   return true;
 }
 
+bool GuardRows::add_words(PyObject* holder, std::initializer_list<Field> fields) {
+  kept_.push_back(Py_NewRef(holder));
+  for (const Field& field : fields) {
+    // Kept: an object at the same address might be another one.
+    if (field.expected != nullptr) kept_.push_back(Py_NewRef(field.expected));
+    words_.push_back(
+        {static_cast<const void*>(field.at), reinterpret_cast<std::uintptr_t>(field.expected)});
+  }
+  fixed_words_ = words_.size();
+  ++count_;
+  return true;
+}
+
+bool GuardRows::add_member(PyObject* holder, PyObject* descriptor, PyObject* value) {
+  const Py_ssize_t offset = slot_offset(holder, descriptor);
+  if (offset < 0) return false;
+  const int type = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->type;
+  if (type == T_OBJECT && value == Py_None) {  // an empty one reads as None
+    return add_place({Place::Kind::NoneOrEmpty, offset, holder, {}});
+  }
+  return add_words(holder, {{slot_at(holder, offset), value}});
+}
+
 bool GuardRows::add_place(Place place) {
   Py_INCREF(place.holder);
   for (PyObject* expected : place.expected) Py_XINCREF(expected);
@@ -218,8 +243,8 @@ bool GuardRows::add(PyObject* row) {
   PyObject* const first = item(2);
   const bool is_tuple = first != nullptr && PyTuple_Check(first) != 0;
   const auto place = [&](Place::Kind which, PyObject* one, PyObject* two = nullptr,
-                         PyObject* three = nullptr, PyObject* four = nullptr) {
-    return add_place({which, 0, holder, {one, two, three, four}});
+                         PyObject* three = nullptr) {
+    return add_place({which, 0, holder, {one, two, three}});
   };
   if (kind == "item" && PyDict_Check(holder) && first != nullptr && !is_tuple) {
     return add_to_dict(holder, row);
@@ -229,22 +254,23 @@ bool GuardRows::add(PyObject* row) {
     return add_to_dict(members_of(holder), row);
   }
   if (kind == "mro" && PyType_Check(holder) && is_tuple && size == 3) {
-    return place(Place::Kind::Mro, first);
+    return add_words(holder, {{&reinterpret_cast<PyTypeObject*>(holder)->tp_mro, first}});
   }
-  if (kind == "cell" && PyCell_Check(holder) && size <= 3) return place(Place::Kind::Cell, first);
+  if (kind == "cell" && PyCell_Check(holder) && size <= 3) {
+    return add_words(holder, {{&reinterpret_cast<PyCellObject*>(holder)->ob_ref, first}});
+  }
   if (kind == "function" && PyFunction_Check(holder) && size == 6) {
-    return place(Place::Kind::Function, first, null_for_none(item(3)), null_for_none(item(4)),
-                 null_for_none(item(5)));
+    const auto* function = reinterpret_cast<PyFunctionObject*>(holder);
+    return add_words(holder, {{&function->func_code, first},
+                              {&function->func_defaults, null_for_none(item(3))},
+                              {&function->func_kwdefaults, null_for_none(item(4))},
+                              {&function->func_dict, null_for_none(item(5))}});
   }
-  if (kind == "type" && size == 3) return place(Place::Kind::Type, first);
+  if (kind == "type" && size == 3) {
+    return add_words(holder, {{reinterpret_cast<PyObject* const*>(&holder->ob_type), first}});
+  }
   if (kind == "dict" && size == 3) return place(Place::Kind::Dict, first);
-  if (kind == "member" && first != nullptr && size <= 4) {
-    const Py_ssize_t offset = slot_offset(holder, first);
-    if (offset < 0) return false;
-    const int type = reinterpret_cast<PyMemberDescrObject*>(first)->d_member->type;
-    PyObject* const empty = type == T_OBJECT ? Py_None : nullptr;
-    return add_place({Place::Kind::Member, offset, holder, {item(3), first, empty}});
-  }
+  if (kind == "member" && first != nullptr && size <= 4) return add_member(holder, first, item(3));
   if (kind == "list" && PyList_Check(holder) && is_tuple && size == 3) {
     return place(Place::Kind::List, first);
   }
@@ -261,6 +287,7 @@ bool GuardRows::add(PyObject* row) {
 }
 
 int GuardRows::traverse(visitproc visit, void* arg) const {
+  for (PyObject* kept : kept_) Py_VISIT(kept);
   for (const Place& place : places_) {
     Py_VISIT(place.holder);
     for (PyObject* expected : place.expected) Py_VISIT(expected);
@@ -277,6 +304,7 @@ int GuardRows::traverse(visitproc visit, void* arg) const {
 }
 
 GuardRows::~GuardRows() {
+  for (PyObject* kept : kept_) Py_DECREF(kept);
   for (const Place& place : places_) {
     Py_DECREF(place.holder);
     for (PyObject* expected : place.expected) Py_XDECREF(expected);
