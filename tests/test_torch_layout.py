@@ -75,6 +75,21 @@ def test_every_rank_is_read(rank: int) -> None:
     assert nothing._live.entry.hits == hits
 
 
+def test_strides_of_single_elements_are_free() -> None:
+    tile = Tile(1, 2, f32)
+
+    @kernel(in_specs=(tile,), out_specs=(tile,), block=(1, 1, 1))
+    def nothing(X: Any, Y: Any) -> None:
+        ptx.ret()
+
+    x = torch.zeros(8)
+    for strides in ((2, 1), (77, 1), (0, 1)):
+        nothing(x.as_strided((1, 2), strides), out=x.as_strided((1, 2), strides, 4))
+    assert (nothing._live.entry.hits, nothing._live.entry.misses) == (2, 1)
+    with pytest.raises(LaunchError, match="strides"):
+        nothing(x.as_strided((1, 2), (2, 2)))
+
+
 def test_peculiar_tensors_are_left_to_the_slow_path() -> None:
     k = sample_kernels.build_vector_add()
     x = torch.randn(2)

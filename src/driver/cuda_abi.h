@@ -138,7 +138,6 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(device_attribute, "cuDeviceGetAttribute", true, (int*, int, Device))                           \
   X(primary_retain, "cuDevicePrimaryCtxRetain", true, (Context*, Device))                          \
   X(primary_state, "cuDevicePrimaryCtxGetState", true, (Device, unsigned*, int*))                  \
-  X(context_current, "cuCtxGetCurrent", true, (Context*))                                          \
   X(context_device, "cuCtxGetDevice", true, (Device*))                                             \
   X(context_push, "cuCtxPushCurrent_v2", true, (Context))                                          \
   X(context_pop, "cuCtxPopCurrent_v2", true, (Context*))                                           \
@@ -150,7 +149,6 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(kernel_set_attribute, "cuKernelSetAttribute", true, (int, int, KernelHandle, Device))          \
   X(kernel_parameter, "cuKernelGetParamInfo", false,                                               \
     (KernelHandle, std::size_t, std::size_t*, std::size_t*))                                       \
-  X(launch, "cuLaunchKernelEx", true, (const LaunchConfig*, Function, void**, void**))             \
   X(encode_tiled, "cuTensorMapEncodeTiled", false,                                                 \
     (void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,                 \
      const std::uint32_t*, const std::uint32_t*, int, int, int, int))                              \
@@ -177,7 +175,9 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(link_add, "cuLinkAddData_v2", true,                                                            \
     (LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**))                     \
   X(link_complete, "cuLinkComplete", true, (LinkState, void**, std::size_t*))                      \
-  X(link_destroy, "cuLinkDestroy", true, (LinkState))
+  X(link_destroy, "cuLinkDestroy", true, (LinkState))                                              \
+  X(context_current, "cuCtxGetCurrent", true, (Context*))                                          \
+  X(launch, "cuLaunchKernelEx", true, (const LaunchConfig*, Function, void**, void**))
 // clang-format on
 
 /// The entry points. A member that is not required may be null (an older driver).

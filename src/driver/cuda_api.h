@@ -19,12 +19,12 @@
 namespace pyptx::driver {
 
 struct Driver {
-  cuda::Api api;
+  cuda::Api api;  // those of every launch last, beside what else a launch reads
+  /// Primary contexts retained so far, by ordinal; see context.h.
+  mutable std::array<std::atomic<cuda::Context>, kMaxDevices> primary{};
   int version = 0;
   std::vector<DeviceInfo> devices;
   std::vector<cuda::Device> handles;  // by ordinal
-  /// Primary contexts retained so far, by ordinal; see context.h.
-  mutable std::array<std::atomic<cuda::Context>, kMaxDevices> primary{};
 
   std::optional<int> ordinal(cuda::Device handle) const;
 };

@@ -2,7 +2,6 @@
 #include "pyptx/driver/launch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "context.h"
 #include "cuda_api.h"
@@ -17,7 +16,7 @@ using diag::Kind;
 using support::concat;
 
 constexpr std::size_t kMaxParameterBytes = 32764;  // PTX ISA, "Kernel Function Parameters"
-constexpr std::size_t kSmallBlock = 1024;
+constexpr std::size_t kFewMaps = 8;
 constexpr std::size_t kFewParameters = 64;
 constexpr std::size_t kMapAlignment = 64;
 
@@ -39,20 +38,16 @@ std::size_t slot_alignment(const ParamSlot& slot) {
   return slot.kind == ParamSlot::Kind::MapValue ? kMapAlignment : slot_size(slot);
 }
 
-/// Where each parameter lies in our block: in order, each at the next multiple of its alignment.
-/// The kernel's own layout may differ (ptxas aligns a tensor map by its absolute address in the
-/// constant bank), so parameters are passed one by one and the driver places them.
-std::vector<std::size_t> offsets(const LaunchPlan& plan) {
-  std::vector<std::size_t> out;
+/// The bytes of all parameters: in order, each at the next multiple of its alignment. The kernel's
+/// own layout may differ (ptxas aligns a tensor map by its absolute address in the constant bank),
+/// so parameters are passed one by one and the driver places them.
+std::size_t parameter_bytes_of(const LaunchPlan& plan) {
   std::size_t end = 0;
   for (const ParamSlot& slot : plan.params) {
     const std::size_t alignment = slot_alignment(slot);
-    end = (end + alignment - 1) / alignment * alignment;
-    out.push_back(end);
-    end += slot_size(slot);
+    end = (end + alignment - 1) / alignment * alignment + slot_size(slot);
   }
-  out.push_back(end);
-  return out;
+  return end;
 }
 
 std::uint32_t volume(const Dim3& dim) { return dim.x * dim.y * dim.z; }
@@ -72,7 +67,7 @@ struct Launcher::Prebuilt {
 };
 
 Launcher::Launcher(LaunchPlan plan, std::shared_ptr<Kernel> kernel)
-    : plan_(std::move(plan)), kernel_(std::move(kernel)), prebuilt_(std::make_unique<Prebuilt>()) {}
+    : prebuilt_(std::make_unique<Prebuilt>()), plan_(std::move(plan)), kernel_(std::move(kernel)) {}
 
 Launcher::~Launcher() = default;
 
@@ -104,30 +99,32 @@ diag::Result<std::unique_ptr<Launcher>> Launcher::create(
 }
 
 diag::Status Launcher::lay_out() {
-  const std::vector<std::size_t> at = offsets(plan_);
-  if (at.back() > kMaxParameterBytes) {
+  parameter_bytes_ = parameter_bytes_of(plan_);
+  if (parameter_bytes_ > kMaxParameterBytes) {
     return diag::fail(shape("the parameters", concat("at most ", kMaxParameterBytes, " bytes"),
-                            concat(at.back())));
+                            concat(parameter_bytes_)));
   }
-  block_.assign(at.back(), 0);
-  for (std::size_t i = 0; i < plan_.params.size(); ++i) {
-    const ParamSlot& slot = plan_.params[i];
-    const auto offset = static_cast<std::uint32_t>(at[i]);
-    offsets_.push_back(offset);
+  const auto add = [&](Source::In in, std::size_t index, std::size_t size) {
+    sources_.push_back({in, static_cast<std::uint32_t>(index * size)});
+  };
+  for (const ParamSlot& slot : plan_.params) {
+    // The device and every host with a CUDA driver are little-endian: a number begins where its
+    // 64 bits do.
     switch (slot.kind) {
       case ParamSlot::Kind::Pointer:
-        pointers_.push_back({offset, slot.tensor});
+        add(Source::Pointers, slot.tensor, sizeof(std::uint64_t));
         break;
       case ParamSlot::Kind::Scalar:
-        // The device and every host with a CUDA driver are little-endian.
-        std::memcpy(block_.data() + offset, &slot.bits, slot.size);
+        add(Source::Constants, constants_.size(), sizeof slot.bits);
+        constants_.push_back(slot.bits);
         break;
       case ParamSlot::Kind::Argument:
-        scalars_.push_back({offset, slot.size});
+        add(Source::Scalars, scalar_count_++, sizeof(std::uint64_t));
         break;
       case ParamSlot::Kind::MapPointer:
       case ParamSlot::Kind::MapValue:
-        maps_.push_back(std::make_unique<MapSlot>(slot, offset));
+        add(Source::Maps, maps_.size(), sizeof(EncodedMap));
+        maps_.push_back(std::make_unique<MapSlot>(slot));
         break;
     }
   }
@@ -211,22 +208,6 @@ diag::Status Launcher::check_pointers(std::span<const std::uint64_t> pointers) c
   return diag::success();
 }
 
-diag::Status Launcher::fill(int device, const LaunchArguments& arguments,
-                            unsigned char* block) const {
-  const std::span<const std::uint64_t> pointers = arguments.pointers;
-  std::copy(block_.begin(), block_.end(), block);
-  for (const PointerPatch& patch : pointers_) {
-    std::memcpy(block + patch.offset, &pointers[patch.tensor], sizeof(std::uint64_t));
-  }
-  for (std::size_t i = 0; i < scalars_.size(); ++i) {
-    std::memcpy(block + scalars_[i].offset, &arguments.scalars[i], scalars_[i].size);
-  }
-  for (const auto& map : maps_) {
-    if (auto status = map->fill(device, pointers[map->tensor()], block); !status) return status;
-  }
-  return diag::success();
-}
-
 /// What is asked only where the primary context's function cannot be launched: whether the stream
 /// is the device's, whether its context is the one that tensor maps in memory are in, and whether
 /// the kernel was prepared before that context was there.
@@ -252,7 +233,7 @@ diag::Status Launcher::check_elsewhere(void* stream, int device) const {
 }
 
 diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& arguments,
-                              unsigned char* block, void** params) const {
+                              EncodedMap* maps, void** params) const {
   const Driver& loaded = *prebuilt_->driver;
   // A real stream brings its context; a named one means the current context's.
   const ContextScope context(
@@ -267,7 +248,10 @@ diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& a
   if (function == nullptr) {
     if (auto status = check_elsewhere(stream, device); !status) return status;
   }
-  if (auto status = fill(device, arguments, block); !status) return status;
+  for (std::size_t i = 0; i < maps_.size(); ++i) {
+    const std::uint64_t address = arguments.pointers[maps_[i]->tensor()];
+    if (auto status = maps_[i]->fill(device, address, maps[i]); !status) return status;
+  }
   cuda::LaunchConfig config = prebuilt_->config;
   config.stream = static_cast<cuda::Stream>(stream);
   if (arguments.grid) {
@@ -279,7 +263,13 @@ diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& a
     config.attributes = &prebuilt_->cluster;
     config.attribute_count = 1;
   }
-  for (std::size_t i = 0; i < offsets_.size(); ++i) params[i] = block + offsets_[i];
+  // The driver reads through them, whatever its declaration says.
+  const void* const firsts[] = {arguments.pointers.data(), constants_.data(),
+                                arguments.scalars.data(), maps};
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const auto* first = static_cast<const unsigned char*>(firsts[sources_[i].in]);
+    params[i] = const_cast<unsigned char*>(first + sources_[i].offset);
+  }
   const auto launch = [&](void* code) {
     return loaded.api.launch(&config, static_cast<cuda::Function>(code), params, nullptr);
   };
@@ -297,16 +287,20 @@ diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& a
 
 diag::Status Launcher::submit_large(void* stream, int device,
                                     const LaunchArguments& arguments) const {
-  alignas(kMapAlignment) unsigned char block[kMaxParameterBytes];
-  std::vector<void*> params(offsets_.size());
-  return submit(stream, device, arguments, block, params.data());
+  std::vector<EncodedMap> maps(maps_.size());
+  std::vector<void*> params(sources_.size());
+  return submit(stream, device, arguments, maps.data(), params.data());
 }
 
 diag::Status Launcher::launch(void* stream, int device, const LaunchArguments& arguments) const {
-  if (auto status = check_pointers(arguments.pointers); !status) return status;
-  if (arguments.scalars.size() != scalars_.size()) {
+  // A null pointer may be an empty tensor's.
+  if (arguments.pointers.size() != plan_.tensor_count ||
+      std::ranges::find(arguments.pointers, 0U) != arguments.pointers.end()) {
+    if (auto status = check_pointers(arguments.pointers); !status) return status;
+  }
+  if (arguments.scalars.size() != scalar_count_) {
     return diag::fail(Kind::ScalarCount,
-                      {plan_.entry, concat(scalars_.size()), concat(arguments.scalars.size())});
+                      {plan_.entry, concat(scalar_count_), concat(arguments.scalars.size())});
   }
   if (arguments.grid) {
     if (auto problem = plan_.grid_problem(*arguments.grid)) return diag::fail(std::move(*problem));
@@ -317,12 +311,13 @@ diag::Status Launcher::launch(void* stream, int device, const LaunchArguments& a
   if (!known) {
     if (auto status = prepare(device); !status) return status;
   }
-  if (block_.size() > kSmallBlock || offsets_.size() > kFewParameters) {
+  if (maps_.size() > kFewMaps || sources_.size() > kFewParameters) {
     return submit_large(stream, device, arguments);
   }
-  alignas(kMapAlignment) unsigned char block[kSmallBlock];
+  // Not of the type, whose elements would be cleared at every call.
+  alignas(EncodedMap) unsigned char maps[kFewMaps * sizeof(EncodedMap)];
   void* params[kFewParameters];
-  return submit(stream, device, arguments, block, params);
+  return submit(stream, device, arguments, reinterpret_cast<EncodedMap*>(maps), params);
 }
 
 }  // namespace pyptx::driver

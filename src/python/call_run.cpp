@@ -29,6 +29,9 @@ class WithoutInterpreter {
   WithoutInterpreter(const WithoutInterpreter&) = delete;
   WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
 
+  /// What stands for this thread.
+  const void* thread() const { return state_; }
+
  private:
   PyThreadState* state_;
 };
@@ -40,10 +43,9 @@ class WithoutInterpreter {
 /// launches alone takes no turns.
 class Turn {
  public:
-  Turn() {
-    static thread_local const char mine = 0;
-    if (last_.load(std::memory_order_relaxed) == &mine) return;
-    last_.store(&mine, std::memory_order_relaxed);
+  explicit Turn(const void* thread) {
+    if (last_.load(std::memory_order_relaxed) == thread) return;
+    last_.store(thread, std::memory_order_relaxed);
     for (int i = 0; i < kMostPauses; ++i) {
       if (!taken_.load(std::memory_order_relaxed) &&
           !taken_.exchange(true, std::memory_order_acquire)) {
@@ -71,8 +73,7 @@ class Turn {
   }
 
   inline static std::atomic<bool> taken_ = false;
-  inline static std::atomic<const char*> last_ =
-      nullptr;  // stands for the thread that launched last
+  inline static std::atomic<const void*> last_ = nullptr;  // the thread that launched last
   bool is_mine_ = false;
 };
 
@@ -89,11 +90,11 @@ struct Extras {
 };
 
 diag::Status launch_cuda(const CallTensors& tensors, const Extras& extras,
-                         interop::KernelImage& image, void* stream) {
+                         interop::KernelImage& image, void* stream, const void* thread) {
   std::array<std::uint64_t, kMaxTensors> pointers;
   const std::size_t count = tensors.count();
   for (std::size_t i = 0; i < count; ++i) pointers[i] = tensors.address(i);
-  const Turn turn;
+  const Turn turn(thread);
   return interop::launch(
       image, tensors.device().id, stream,
       driver::LaunchArguments{{pointers.data(), count}, extras.scalars, extras.grid});
@@ -118,9 +119,9 @@ diag::Status run_emulator(const CallTensors& tensors, const Extras& extras,
 }
 
 diag::Status launch(const CallTensors& tensors, const Extras& extras,
-                    const Specialisation& specialisation, void* stream) {
+                    const Specialisation& specialisation, void* stream, const void* thread) {
   return specialisation.device == dlpack::DeviceType::Cuda
-             ? launch_cuda(tensors, extras, *specialisation.image, stream)
+             ? launch_cuda(tensors, extras, *specialisation.image, stream, thread)
              : run_emulator(tensors, extras, specialisation);
 }
 
@@ -138,13 +139,13 @@ bool run(CallTensors& tensors, const Extras& extras, Specialisation& specialisat
   if (!make || (!specialisation.makes_column_major && tensors.can_make_tensors())) {
     const WithoutInterpreter released;
     if (!make || tensors.make_tensors(specialisation)) {
-      status.emplace(launch(tensors, extras, specialisation, stream));
+      status.emplace(launch(tensors, extras, specialisation, stream, released.thread()));
     }
   }
   if (!status) {
     if (!tensors.make_objects(specialisation)) return false;
     const WithoutInterpreter released;
-    status.emplace(launch(tensors, extras, specialisation, stream));
+    status.emplace(launch(tensors, extras, specialisation, stream, released.thread()));
   }
   if (PyErr_Occurred() != nullptr) return false;  // a signal handler's, during an emulation
   return status->ok() || refuse(status->error(), *specialisation.image);

@@ -11,15 +11,6 @@ namespace pyptx::python {
 
 namespace {
 
-bool is_column_major(const dlpack::Tensor& view) {
-  std::int64_t expected = 1;
-  for (std::int32_t i = 0; i < view.ndim; ++i) {
-    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
-    expected *= view.shape[i];
-  }
-  return true;
-}
-
 /// Keywords in another order are the same.
 bool are_same(const KeywordValues& one, const KeywordValues& other) {
   const auto is_in_other = [&](const auto& pair) {
@@ -40,12 +31,41 @@ TensorShape::TensorShape(dlpack::DataType element, std::vector<std::int64_t> ext
       bytes(dlpack::byte_count(type, shape)),
       column_major(is_column) {}
 
-bool TensorShape::matches(const ReadTensor& view) const {
-  return view.dtype == type && static_cast<std::size_t>(view.ndim) == shape.size() &&
-         std::equal(shape.begin(), shape.end(), view.shape) &&
-         (column_major ? is_column_major(view) : dlpack::is_contiguous(view)) &&
-         static_cast<std::int64_t>(bytes) <= view.room &&
-         (reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset) % alignment == 0;
+void ExpectedTensors::add(const TensorShape& shape, std::uint64_t alignment) {
+  const std::size_t rank = shape.shape.size();
+  const std::size_t first = dimensions_.size();
+  dimensions_.resize(first + rank);
+  std::uint64_t stride = 1;  // of a shape that nothing can have it wraps around
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t axis = shape.column_major ? i : rank - 1 - i;
+    dimensions_[first + axis] = {shape.shape[axis], static_cast<std::int64_t>(stride)};
+    stride *= static_cast<std::uint64_t>(shape.shape[axis]);
+  }
+  tensors_.push_back({shape.type, static_cast<std::int32_t>(rank), shape.bytes,
+                      static_cast<std::uint32_t>(alignment - 1),
+                      static_cast<std::uint32_t>(first)});
+}
+
+bool ExpectedTensors::match(std::size_t first, std::span<const ReadTensor> views,
+                            const dlpack::Device& device) const {
+  for (const ReadTensor& view : views) {
+    const Tensor& expected = tensors_[first++];
+    if (!(view.dtype == expected.type) || view.ndim != expected.rank || !(view.device == device) ||
+        static_cast<std::int64_t>(expected.bytes) > view.room ||
+        (view.address() & expected.zero_bits) != 0) {
+      return false;
+    }
+    const Dimension* dimension = dimensions_.data() + expected.first;
+    for (std::int32_t i = 0; i < expected.rank; ++i) {
+      if (view.shape[i] != dimension[i].extent) return false;
+      // The strides of dimensions of one element are free, and so are those of an empty tensor.
+      if (view.strides[i] != dimension[i].stride && dimension[i].extent != 1 &&
+          expected.bytes != 0) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool Specialisation::complete() {
@@ -58,9 +78,12 @@ bool Specialisation::complete() {
       return false;
     }
   }
+  std::vector<std::uint64_t> alignments(plan.tensor_count, 1);
   for (const std::uint32_t index : plan.map_tensors()) {
-    auto& tensor = index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
-    tensor.alignment = driver::kMappedAlignment;
+    alignments[index] = driver::kMappedAlignment;
+  }
+  for (const auto* tensors : {&inputs, &outputs}) {
+    for (const TensorShape& tensor : *tensors) expected.add(tensor, alignments[expected.size()]);
   }
   for (const TensorShape& output : outputs) {
     makers.emplace_back(output.type, output.shape, output.column_major);
@@ -71,18 +94,11 @@ bool Specialisation::complete() {
 
 bool Specialisation::matches(std::span<const ReadTensor> views,
                              std::optional<std::span<const ReadTensor>> given) const {
-  if (views.size() != inputs.size() || views.empty()) return false;
+  if (views.size() != expected.size() - outputs.size() || views.empty()) return false;
   if (given ? given->size() != outputs.size() : !makes_outputs) return false;
   const dlpack::Device& place = views.front().device;
   if (place.type != device || (device_index >= 0 && place.id != device_index)) return false;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    if (!(views[i].device == place) || !inputs[i].matches(views[i])) return false;
-  }
-  for (std::size_t i = 0; given && i < given->size(); ++i) {
-    const ReadTensor& view = (*given)[i];
-    if (!(view.device == place) || !outputs[i].matches(view)) return false;
-  }
-  return true;
+  return expected.match(0, views, place) && (!given || expected.match(views.size(), *given, place));
 }
 
 bool Specialisation::is_for_the_same(const Specialisation& other) const {

@@ -27,32 +27,59 @@ struct TensorShape {
   dlpack::DataType type;
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = 0;
-  std::uint64_t alignment = 1;  // more where a tensor map is made over it
-  bool column_major = false;    // else row-major; dense either way
+  bool column_major = false;  // else row-major; dense either way
 
   TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents, bool is_column);
-  /// Whether `view` is such a tensor: type, shape, dense, aligned, with memory for it.
-  bool matches(const ReadTensor& view) const;
   bool operator==(const TensorShape& other) const {
     return type == other.type && shape == other.shape && column_major == other.column_major;
   }
 };
 
+/// What a call compares a tensor with. All of a specialisation's lie one behind the other, with
+/// their extents behind them, so that they are few lines of a cache that a launch has emptied.
+class ExpectedTensors {
+ public:
+  /// Adds one that is aligned to a power of two.
+  void add(const TensorShape& shape, std::uint64_t alignment);
+  std::size_t size() const { return tensors_.size(); }
+  /// Whether the views, from the tensor `first` on, are such tensors: type, shape, dense, aligned,
+  /// with memory for them, on `device`.
+  bool match(std::size_t first, std::span<const ReadTensor> views,
+             const dlpack::Device& device) const;
+
+ private:
+  struct Tensor {
+    dlpack::DataType type;
+    std::int32_t rank;
+    std::uint64_t bytes;
+    std::uint32_t zero_bits;  // of the address
+    std::uint32_t first;      // of its dimensions
+  };
+  struct Dimension {
+    std::int64_t extent;
+    std::int64_t stride;
+  };
+  std::vector<Tensor> tensors_;
+  std::vector<Dimension> dimensions_;
+};
+
 /// Counted by those who use it, under the interpreter's lock, since the table may drop it while a
 /// call that runs it has let the interpreter go.
 struct Specialisation {
-  std::vector<TensorShape> inputs;
-  std::vector<TensorShape> outputs;
-  std::vector<OutputMaker> makers;
+  // What every call reads comes first, close together.
+  ExpectedTensors expected;  // inputs, then outputs
+  KeywordValues keywords;
+  std::shared_ptr<interop::KernelImage> image;
+  Reference guards;       // of the values in `keywords`; null: none can change
+  Reference grid;         // grid(*scalars), where it depends on them; null: it is the plan's
+  std::size_t users = 1;  // the table is one
   dlpack::DeviceType device = dlpack::DeviceType::Cuda;
   std::int32_t device_index = -1;   // -1: any of that type
   bool makes_outputs = true;        // false: only for callers that bring such outputs
   bool makes_column_major = false;  // an output that torch makes as an object alone
-  KeywordValues keywords;
-  Reference guards;  // of the values in `keywords`; null: none can change
-  Reference grid;    // grid(*scalars), where it depends on them; null: it is the plan's
-  std::shared_ptr<interop::KernelImage> image;
-  std::size_t users = 1;  // the table is one
+  std::vector<TensorShape> outputs;
+  std::vector<TensorShape> inputs;
+  std::vector<OutputMaker> makers;
 
   /// Works out alignments and output makers from the image's plan. False when the plan does not
   /// count these tensors.

@@ -56,9 +56,7 @@ class CallTensors {
   std::size_t input_count() const { return input_count_; }
   std::size_t count() const { return input_count_ + output_count_; }
   /// The address of a tensor, inputs first.
-  std::uint64_t address(std::size_t index) const {
-    return reinterpret_cast<std::uintptr_t>(views_[index].data) + views_[index].byte_offset;
-  }
+  std::uint64_t address(std::size_t index) const { return views_[index].address(); }
 
  private:
   bool wrap_made();

@@ -28,6 +28,8 @@ namespace dlpack = interop::dlpack;
 /// A tensor as a call reads it.
 struct ReadTensor : dlpack::Tensor {
   std::int64_t room;  // bytes from its first element to the end of its storage
+
+  std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(data) + byte_offset; }
 };
 
 class TorchLayout {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Launching. A Launcher is a plan bound to a loaded kernel, with everything that can be worked out
-// ahead worked out: the parameter block, the launch configuration, which bytes a call fills in. A
-// call copies the block to its stack, fills it in and launches: no allocation, no lock that it
-// waits for. Every check comes before the launch; a refused call launches nothing.
+// ahead worked out: the launch configuration, the constants, where a call finds each parameter. A
+// call points at them, makes the tensor maps and launches: no allocation, no lock that it waits
+// for. Every check comes before the launch; a refused call launches nothing.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include "pyptx/driver/device.h"
 #include "pyptx/driver/library.h"
 #include "pyptx/driver/plan.h"
+#include "pyptx/driver/tensor_map.h"
 
 namespace pyptx::driver {
 
@@ -54,45 +55,44 @@ class Launcher {
 
   const LaunchPlan& plan() const { return plan_; }
   Kernel& kernel() const { return *kernel_; }
-  /// Bytes of the parameter block.
-  std::size_t parameter_bytes() const { return block_.size(); }
+  /// Bytes of all parameters, each at a multiple of its alignment.
+  std::size_t parameter_bytes() const { return parameter_bytes_; }
 
  private:
   struct Prebuilt;
-  struct PointerPatch {
+  /// Where a parameter is: among the tensors' addresses, the constants, the call's scalars or the
+  /// maps, so many bytes behind the first.
+  struct Source {
+    enum In : std::uint32_t { Pointers, Constants, Scalars, Maps };
+    In in;
     std::uint32_t offset;
-    std::uint32_t tensor;
-  };
-  struct ScalarPatch {
-    std::uint32_t offset;
-    std::uint32_t size;
   };
 
   Launcher(LaunchPlan plan, std::shared_ptr<Kernel> kernel);
   diag::Status lay_out();
   diag::Status check_pointers(std::span<const std::uint64_t> pointers) const;
-  diag::Status fill(int device, const LaunchArguments& arguments, unsigned char* block) const;
   diag::Status check_parameters(int device) const;
   diag::Status check_elsewhere(void* stream, int device) const;
-  diag::Status submit(void* stream, int device, const LaunchArguments& arguments,
-                      unsigned char* block, void** params) const;
+  diag::Status submit(void* stream, int device, const LaunchArguments& arguments, EncodedMap* maps,
+                      void** params) const;
   [[gnu::noinline]] diag::Status submit_large(void* stream, int device,
                                               const LaunchArguments& arguments) const;
 
-  LaunchPlan plan_;
-  std::shared_ptr<Kernel> kernel_;
-  std::vector<unsigned char> block_;    // the constant bytes, zero where a call fills in
-  std::vector<std::uint32_t> offsets_;  // of each parameter in the block
-  std::vector<PointerPatch> pointers_;
-  std::vector<ScalarPatch> scalars_;
-  std::vector<std::unique_ptr<MapSlot>> maps_;
-  bool count_is_known_ = false;  // that the kernel takes as many parameters as the plan passes
+  // What every call reads comes first, close together.
   std::unique_ptr<Prebuilt> prebuilt_;
+  std::vector<Source> sources_;  // of each parameter
+  std::vector<std::uint64_t> constants_;
+  std::vector<std::unique_ptr<MapSlot>> maps_;
+  std::size_t scalar_count_ = 0;
   struct Prepared {
     std::atomic<bool> done = false;
     std::atomic<void*> function = nullptr;  // Kernel::primary_function(), written before `done`
   };
   mutable std::array<Prepared, kMaxDevices> prepared_{};
+  std::size_t parameter_bytes_ = 0;
+  bool count_is_known_ = false;  // that the kernel takes as many parameters as the plan passes
+  LaunchPlan plan_;
+  std::shared_ptr<Kernel> kernel_;
 };
 
 }  // namespace pyptx::driver

@@ -82,7 +82,8 @@ Code cuTensorMapEncodeTiled(void* out, int type, std::uint32_t rank, void* addre
 Code cuTensorMapReplaceAddress(void* map, void* address) {
   ENTER("cuTensorMapReplaceAddress");
   if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) ++state().violations;
-  std::memcpy(map, &address, sizeof address);
+  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(address) & state().replaced_bits;
+  std::memcpy(map, &bits, sizeof bits);
   return kSuccess;
 }
 

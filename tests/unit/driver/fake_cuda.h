@@ -49,6 +49,7 @@ struct Cuda {
   int minor = 0;
   int device_count = kDevices;
   int version = 13000;
+  std::uint64_t replaced_bits = ~std::uint64_t{0};  // of an address by cuTensorMapReplaceAddress
   bool primary_active = true;
   /// A capture in global mode is under way: calls that it forbids fail unless relaxed.
   std::atomic<bool> capturing = false;
@@ -80,6 +81,7 @@ struct Cuda {
     minor = 0;
     device_count = kDevices;
     version = 13000;
+    replaced_bits = ~std::uint64_t{0};
     primary_active = true;
     capturing = false;
     recording = true;
