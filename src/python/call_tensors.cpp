@@ -23,6 +23,8 @@ bool CallTensors::read_inputs(PyObject* const* args, std::size_t count) {
   torch_ = Torch::loaded();
   if (torch_ == nullptr || torch_->is_watched()) return false;
   grad_ = torch_->grad_enabled();
+  // All at once: a launch has pushed them out of the nearest cache.
+  for (std::size_t i = 0; i < count; ++i) torch_->fetch(args[i]);
   for (std::size_t i = 0; i < count; ++i) {
     if (!torch_->read(args[i], grad_, views_[i])) return false;
   }

@@ -43,6 +43,11 @@ class Torch {
   /// autograd wants to know nothing (`grad`: what grad_enabled() said). Never leaves an error set.
   bool read(PyObject* object, bool grad, ReadTensor& out) const;
 
+  /// Begins to bring a tensor that will be read into the nearest cache.
+  void fetch(PyObject* object) const {
+    if (Py_TYPE(object) == tensor_ && is_direct()) layout_.fetch(object);
+  }
+
   /// Tells autograd that these tensors were written, so that a graph which saved one of them
   /// refuses to go backward. False with a Python error set.
   bool mark_written(PyObject* const* tensors, std::size_t count) const;

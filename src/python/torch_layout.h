@@ -51,6 +51,11 @@ class TorchLayout {
     return reinterpret_cast<interop::torch::TensorHandle>(reinterpret_cast<char*>(object) +
                                                           tensor_offset_);
   }
+  /// Begins to bring what read() reads of a tensor object's implementation into the nearest cache.
+  void fetch(PyObject* object) const {
+    const char* impl = implementation(object);
+    for (const std::size_t line : {0, 64, 128}) __builtin_prefetch(impl + line);
+  }
   /// Reads a tensor object that is plain. False for every other, and, with `grad`, for one that
   /// requires gradients.
   bool read(const interop::TorchShim& shim, PyObject* object, bool grad, ReadTensor& out) const;
