@@ -4,41 +4,65 @@
 #include <cstring>
 #include <utility>
 
-#include "pyptx/driver/function.h"
-
 namespace pyptx::driver {
+namespace {
 
-bool MapSlot::replaces_as_it_encodes(std::uint64_t address, const EncodedMap& encoded) const {
-  const auto replaced = with_address(first_, address);
-  if (!replaced || !(*replaced == encoded)) return false;
-  // Of the 47 bits that a process has, from the lowest that alignment leaves on; where the map may
-  // not be at one of them there is nothing to compare.
-  for (const std::uint64_t probe : {0x2AAAAAAAAAA0U, 0x555555555540U, 0x555555555550U}) {
-    const auto as_encoded = encode_map(map_, probe);
-    if (!as_encoded) continue;
-    const auto as_replaced = with_address(first_, probe);
-    if (!as_replaced || !(*as_encoded == *as_replaced)) return false;
+constexpr std::size_t kWords = sizeof(EncodedMap) / sizeof(std::uint64_t);
+/// What a process has.
+constexpr unsigned kAddressBits = 47;
+
+std::uint64_t word(const EncodedMap& map, std::size_t index) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, map.bytes.data() + index * sizeof bits, sizeof bits);
+  return bits;
+}
+
+}  // namespace
+
+EncodedMap MapSlot::at(std::uint64_t address) const {
+  EncodedMap map = first_;
+  const std::uint64_t bits = word(first_, address_word_) ^ first_address_ ^ address;
+  std::memcpy(map.bytes.data() + address_word_ * sizeof bits, &bits, sizeof bits);
+  return map;
+}
+
+void MapSlot::learn(std::uint64_t address, const EncodedMap& encoded) {
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < kWords; ++i) {
+    if (word(first_, i) == word(encoded, i)) continue;
+    ++differing;
+    address_word_ = i;
   }
-  return true;
+  if (differing != 1) return;
+  const auto is_exact = [&](std::uint64_t probe) {
+    const auto asked = encode_map(map_, probe);
+    return asked && *asked == at(probe);
+  };
+  // Each bit alone, then many together. A bit that the driver, or a rule, refuses stays unknown.
+  std::uint64_t bits = 0;
+  for (std::uint64_t bit = 1; bit < std::uint64_t{1} << kAddressBits; bit <<= 1U) {
+    if (is_exact(first_address_ ^ bit)) bits |= bit;
+  }
+  constexpr std::uint64_t kAlternating = 0x5555555555555555U;
+  for (const std::uint64_t some : {bits, bits & kAlternating, bits & ~kAlternating}) {
+    if (!is_exact(first_address_ ^ some)) return;
+  }
+  if (((address ^ first_address_) & ~bits) != 0) return;
+  address_bits_.store(bits, std::memory_order_release);
 }
 
 diag::Result<EncodedMap> MapSlot::encode(std::uint64_t address) {
-  if (replacing_.load(std::memory_order_acquire) == Replacing::Exact && address != 0 &&
-      !map_.problem(address).has_value()) {
-    auto replaced = with_address(first_, address);
-    if (replaced) return replaced;
-  }
+  if (is_known_at(address)) return at(address);
   auto encoded = encode_map(map_, address);
   if (!encoded) return encoded;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return encoded;
-  const Replacing now = replacing_.load(std::memory_order_relaxed);
-  if (now == Replacing::NotTried) {
+  if (first_address_ == 0) {
     first_ = *encoded;
-    replacing_.store(Replacing::First, std::memory_order_release);
-  } else if (now == Replacing::First) {
-    const bool is_exact = replaces_as_it_encodes(address, *encoded);
-    replacing_.store(is_exact ? Replacing::Exact : Replacing::Inexact, std::memory_order_release);
+    first_address_ = address;
+  } else if (!has_learnt_ && address != first_address_) {
+    has_learnt_ = true;
+    learn(address, *encoded);
   }
   return encoded;
 }
@@ -94,6 +118,10 @@ void MapSlot::keep(const Entry& made) {
 }
 
 diag::Status MapSlot::fill(int device, std::uint64_t address, EncodedMap& parameter) {
+  if (by_value_ && is_known_at(address)) {
+    parameter = at(address);
+    return diag::success();
+  }
   // Threads that meet here do not queue: the loser makes its map anew, which is as correct.
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One tensor-map parameter of a launcher, with the maps it passed lately. A map depends on the
-// tensor's address alone (the rest is the plan's), so a call with a known address copies bytes. A
-// program goes through the same addresses time and again, as its allocator hands them out, so there
-// is room for as many as it has, up to kMostKnown. For an address that is new the driver replaces
-// that of a map which it has encoded, once it has been seen to make the same map that way.
+// One tensor-map parameter of a launcher. A map depends on the tensor's address alone (the rest is
+// the plan's). Which bits of it are the address is learnt from the driver: what differs between two
+// maps, checked for every bit of an address. From then on a map by value is the first one with
+// another address in it, and the driver is asked no more. Maps that lie on the device, and all maps
+// where nothing could be learnt, are kept by address: a program goes through the same addresses
+// time and again, as its allocator hands them out, so there is room for kMostKnown of them.
 #pragma once
 
 #include <array>
@@ -44,9 +45,15 @@ class MapSlot {
 
   diag::Status make(int device, std::uint64_t address, Entry& out);
   diag::Result<EncodedMap> encode(std::uint64_t address);
-  /// Whether the driver makes from first_ what it encodes for `address`, which is `encoded`, and
-  /// for addresses that have every bit set and not set.
-  bool replaces_as_it_encodes(std::uint64_t address, const EncodedMap& encoded) const;
+  /// Compares what at() gives with what the driver encodes; `encoded` is for `address`.
+  void learn(std::uint64_t address, const EncodedMap& encoded);
+  /// Whether at() is known to be what the driver would encode.
+  bool is_known_at(std::uint64_t address) const {
+    const std::uint64_t bits = address_bits_.load(std::memory_order_acquire);
+    return bits != 0 && address != 0 && ((address ^ first_address_) & ~bits) == 0;
+  }
+  /// The first map with another address in it.
+  EncodedMap at(std::uint64_t address) const;
   void write(const Entry& entry, EncodedMap& parameter) const;
   /// The two places where a map for `address` may be.
   std::array<std::size_t, 2> places(std::uint64_t address) const;
@@ -58,9 +65,12 @@ class MapSlot {
   std::vector<Entry> known_{kFirstKnown};  // a power of two
   layout::TensorMap map_;
 
-  enum class Replacing : std::uint8_t { NotTried, First, Exact, Inexact };
-  std::atomic<Replacing> replacing_ = Replacing::NotTried;  // changes under the mutex
-  EncodedMap first_;  // the first map that was encoded; written before First is
+  // Written under the mutex, before address_bits_ is.
+  EncodedMap first_;  // that was encoded
+  std::uint64_t first_address_ = 0;
+  std::size_t address_word_ = 0;  // of first_, which holds the address
+  bool has_learnt_ = false;
+  std::atomic<std::uint64_t> address_bits_ = 0;  // that at() may change; 0: none
 };
 
 }  // namespace pyptx::driver

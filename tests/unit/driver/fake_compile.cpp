@@ -66,7 +66,7 @@ Code cuTensorMapEncodeTiled(void* out, int type, std::uint32_t rank, void* addre
   ENTER("cuTensorMapEncodeTiled");
   if (reinterpret_cast<std::uintptr_t>(out) % 64 != 0) ++state().violations;
   std::uint64_t words[16] = {};
-  words[0] = reinterpret_cast<std::uintptr_t>(address);
+  words[0] = reinterpret_cast<std::uintptr_t>(address) * state().address_factor;
   words[1] = static_cast<std::uint64_t>(type) | std::uint64_t{rank} << 8 |
              static_cast<std::uint64_t>(interleave) << 16 |
              static_cast<std::uint64_t>(swizzle) << 24 |
@@ -76,13 +76,14 @@ Code cuTensorMapEncodeTiled(void* out, int type, std::uint32_t rank, void* addre
     words[11 + i] = std::uint64_t{box[i]} | std::uint64_t{steps[i]} << 32;
     if (i + 1 < rank) words[7 + i] = strides[i];
   }
+  if ((reinterpret_cast<std::uintptr_t>(address) & state().odd_bits) != 0) words[15] = 1;
   std::memcpy(out, words, sizeof words);
   return kSuccess;
 }
 Code cuTensorMapReplaceAddress(void* map, void* address) {
   ENTER("cuTensorMapReplaceAddress");
   if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0) ++state().violations;
-  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(address) & state().replaced_bits;
+  const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(address);
   std::memcpy(map, &bits, sizeof bits);
   return kSuccess;
 }

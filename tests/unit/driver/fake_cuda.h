@@ -49,7 +49,8 @@ struct Cuda {
   int minor = 0;
   int device_count = kDevices;
   int version = 13000;
-  std::uint64_t replaced_bits = ~std::uint64_t{0};  // of an address by cuTensorMapReplaceAddress
+  std::uint64_t address_factor = 1;  // by which an encoded map holds its address
+  std::uint64_t odd_bits = 0;        // of an address that change another part of the map
   bool primary_active = true;
   /// A capture in global mode is under way: calls that it forbids fail unless relaxed.
   std::atomic<bool> capturing = false;
@@ -81,7 +82,8 @@ struct Cuda {
     minor = 0;
     device_count = kDevices;
     version = 13000;
-    replaced_bits = ~std::uint64_t{0};
+    address_factor = 1;
+    odd_bits = 0;
     primary_active = true;
     capturing = false;
     recording = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor maps for addresses that are new: made by replacing an address where that is exact.
+// Tensor maps for addresses that are new: made from another one where that is known to be exact.
 #include "map_slot.h"
 
 #include <gtest/gtest.h>
@@ -43,35 +43,45 @@ class MapSlotTest : public FakeDriverTest {
   int asked_here = 0;
 };
 
-TEST_F(MapSlotTest, NewAddressesAreReplacedOnceTheDriverHasShownThatItIsExact) {
+TEST_F(MapSlotTest, TheDriverIsAskedForTwoAddressesAndEachOfTheirBits) {
   for (std::uint64_t i = 0; i < 2; ++i) expect_exact(kHigh + i * 4096);
   const int before = by_slot();
-  EXPECT_GE(before, 4) << "the two, and addresses with every bit set and not set";
+  EXPECT_GE(before, 2 + 43) << "the two, and every bit from the fifth to the 47th";
   for (std::uint64_t i = 2; i < 40; ++i) expect_exact(kHigh + i * 4112);
+  for (std::uint64_t i = 1; i < 40; ++i) expect_exact(kLow * i);
   EXPECT_EQ(by_slot(), before);
 }
 
-TEST_F(MapSlotTest, AnAddressThatLosesBitsIsNoticedBeforeOneHasThem) {
-  cuda().replaced_bits = 0xFFFFFFFF;
+TEST_F(MapSlotTest, ABitThatDoesMoreThanOthersIsLeftToTheDriver) {
+  cuda().odd_bits = std::uint64_t{1} << 33;
   for (std::uint64_t i = 0; i < 4; ++i) expect_exact(kLow + i * 4096);
-  for (std::uint64_t i = 0; i < 4; ++i) expect_exact(kHigh + i * 4096);
+  const int before = by_slot();
+  expect_exact(kLow + 5 * 4096);
+  EXPECT_EQ(by_slot(), before);
+  expect_exact(kLow | std::uint64_t{1} << 33);
+  EXPECT_EQ(by_slot(), before + 1);
+  expect_exact(kLow | std::uint64_t{1} << 34);
+  EXPECT_EQ(by_slot(), before + 1);
 }
 
-TEST_F(MapSlotTest, WhereReplacingFailsMapsAreEncoded) {
-  cuda().failures["cuTensorMapReplaceAddress"] = 801;
+TEST_F(MapSlotTest, WhatTwoBitsDoTogetherIsSeen) {
+  cuda().address_factor = 3;  // a bit alone may be right, two carry
   for (std::uint64_t i = 0; i < 4; ++i) expect_exact(kHigh + i * 4096);
-  cuda().failures.clear();
-  MapSlot exact{by_value()};
+  for (std::uint64_t i = 0; i < 4; ++i) expect_exact(kLow + i * 4112);
+}
+
+TEST_F(MapSlotTest, WhereTheDriverRefusesAProbeMapsAreEncoded) {
+  expect_exact(kHigh);
+  const int before = by_slot();
+  cuda().failures["cuTensorMapEncodeTiled"] = 1;
   EncodedMap filled;
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    ASSERT_TRUE(exact.fill(0, kHigh + i * 4096, filled).ok());
-  }
-  cuda().failures["cuTensorMapReplaceAddress"] = 801;
-  ASSERT_TRUE(exact.fill(0, kLow, filled).ok());
-  EXPECT_EQ(filled, *encode_map(by_value().map, kLow));
+  EXPECT_FALSE(slot.fill(0, kLow, filled).ok());
+  cuda().failures.clear();
+  EXPECT_EQ(by_slot(), before + 1);
+  for (std::uint64_t i = 0; i < 4; ++i) expect_exact(kLow + i * 4096);
 }
 
-TEST_F(MapSlotTest, TheRulesHoldForReplacedAddressesToo) {
+TEST_F(MapSlotTest, TheRulesHoldForAddressesThatTheDriverIsNotAskedAbout) {
   for (std::uint64_t i = 0; i < 3; ++i) expect_exact(kHigh + i * 4096);
   EncodedMap filled;
   EXPECT_EQ(slot.fill(0, kHigh + 8, filled).error().code(), "PTX0709");
