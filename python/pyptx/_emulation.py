@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from pyptx._bind import whole_number
@@ -22,6 +23,7 @@ def run_options(
     report: Any,
     trace: Any,
     progress: Any,
+    limit: Any,
     words: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what the emulator is asked with; None is the default of each, other kinds refused."""
@@ -41,8 +43,29 @@ def run_options(
     if not (trace is None or isinstance(trace, (str, bytes, os.PathLike))):
         raise TypeError(f"trace is the name of a file, not {trace!r}")
     options["trace"] = None if trace is None else os.fsdecode(trace)
+    options["limits"] = limit_words(limit)
     # The emulator knows its words and refuses others by name.
     return options | {name: str(word) for name, word in words.items() if word is not None}
+
+
+def limit_words(limit: Any) -> list[str]:
+    """Return a limit, or a tuple of them, as the emulator's words, which say what is allowed.
+
+    A number is warp instructions and never seconds: 2 and 2.0 must not differ so much.
+    """
+    words = []
+    for one in limit if isinstance(limit, (tuple, list)) else () if limit is None else (limit,):
+        number = whole_number(one)
+        if isinstance(one, timedelta):
+            words.append(f"{one.total_seconds():f}s")
+        elif isinstance(one, str) or number is not None:
+            words.append(one if number is None else str(number))
+        else:
+            raise TypeError(
+                "limit is a whole number of warp instructions, a time as '2s' or '500ms', a "
+                f"timedelta, or a tuple of both, not {one!r}"
+            )
+    return words
 
 
 class Traffic(NamedTuple):

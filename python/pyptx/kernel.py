@@ -17,6 +17,7 @@ import itertools
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from os import PathLike, urandom
 from typing import TYPE_CHECKING, Any
 
@@ -299,6 +300,7 @@ class Kernel(_core.KernelBase):
         threads: int = 0,
         trace: str | PathLike[str] | None = None,
         progress: bool | Callable[[int, int, float], object] | None = None,
+        limit: int | str | timedelta | tuple[int | str | timedelta, ...] | None = None,
         out: Any = None,
         report: bool = False,
         **kwargs: Any,
@@ -315,8 +317,10 @@ class Kernel(_core.KernelBase):
         `trace` names a file for a trace that Perfetto (or chrome://tracing) opens: what every
         warp did, waited for and had under way, with the Python line. `progress` is called with
         CTAs done, CTAs in all and seconds passed; by default a run of several seconds shows a
-        line on a terminal, and False is silent. With `report=True` the result is
-        `(outputs, report)`, an `EmulatorReport` with counters.
+        line on a terminal, and False is silent. `limit` ends the run with an error that says where
+        each warp stands: a whole number of warp instructions, a time ("2s", "500ms", "1.5min" or a
+        `timedelta`), or a tuple of both. With `report=True` the result is `(outputs, report)`, an
+        `EmulatorReport` with counters.
         """
         self._refuse_clash("emulate")
         words = {
@@ -326,7 +330,13 @@ class Kernel(_core.KernelBase):
             "checks": "races" if checks is None else checks,
         }
         options = run_options(
-            seed=seed, threads=threads, report=report, trace=trace, progress=progress, words=words
+            seed=seed,
+            threads=threads,
+            report=report,
+            trace=trace,
+            progress=progress,
+            limit=limit,
+            words=words,
         )
         self.signature.refuse_arrays_by_keyword(kwargs)
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)

@@ -44,6 +44,8 @@ constexpr std::string_view kHelp =
     "  --numerics HOW      of matrix instructions: fast (default), exact\n"
     "  --tensor-core NAME  whose sums exact follows: target (default), ampere, hopper, ...\n"
     "  --checks WHICH      races (default), basic\n"
+    "  --limit LIMIT       ends the run after so many warp instructions (1000000) or so long (2s,\n"
+    "                        500ms, 1.5min); may be given once for each\n"
     "  --threads N         OS threads (default: one per core)\n"
     "  --counters          prints what the run cost, by opcode, line and instruction\n"
     "  --trace FILE.json   writes a trace that Perfetto opens\n"
@@ -88,7 +90,7 @@ class Run {
            number("--threads", threads, launch_.options.threads) &&
            number("--show", shown_, shown_) && word("--schedule", "schedule") &&
            word("--numerics", "numerics") && word("--tensor-core", "tensor_core") &&
-           word("--checks", "checks") && read_saves() && read_values();
+           word("--checks", "checks") && read_limits() && read_saves() && read_values();
   }
 
   /// Puts the arguments into the parameter block.
@@ -186,6 +188,16 @@ class Run {
     return !wrong;
   }
 
+  bool read_limits() {
+    for (const std::string& text : arguments_.every("--limit")) {
+      if (const auto wrong = emu::set_option(launch_.options, "limit", text)) {
+        problem = "--" + *wrong;
+        return false;
+      }
+    }
+    return true;
+  }
+
   bool read_values() {
     for (const std::string& text : arguments_.every("--arg")) {
       std::string wrong;
@@ -264,7 +276,7 @@ int run_entry(std::span<const std::string> words, Streams& streams) {
                      {{"--counters", "--help"},
                       {"--entry", "--grid", "--block", "--cluster", "--smem", "--arg", "--save",
                        "--show", "--seed", "--schedule", "--numerics", "--tensor-core", "--checks",
-                       "--threads", "--trace", "--color"}},
+                       "--limit", "--threads", "--trace", "--color"}},
                      problem);
   if (!arguments) return usage_error(streams, "run", problem);
   if (arguments->has("--help")) {

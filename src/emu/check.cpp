@@ -157,30 +157,31 @@ std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
   return races ? races->unfinished() : nullptr;
 }
 
-diag::Diagnostic Cluster::deadlock() {
-  diag::Diagnostic diagnostic(diag::Kind::EmuDeadlock, {});
-  constexpr std::size_t kMaximum = 16;
-  std::size_t waiting = 0;
+Standing Cluster::standing() const {
+  Standing standing;
   for (const auto& cta : ctas) {
     for (const Warp& warp : cta->warps) {
       for (u32 i = 0; i < warp.split_count && !warp.done(); ++i) {
         const Split& split = warp.splits[i];
-        if (waiting++ == 0) {
-          const ir::Instruction& source = program->source(program->code[split.pc]);
-          diagnostic.loc = source.loc;
-          diagnostic.place = program->module->locations.resolve(source.loc);
+        if (standing.count++ == 0) {
+          standing.first = program->source(program->code[split.pc]).loc;
         }
-        if (waiting > kMaximum) continue;
-        diagnostic.notes.push_back("block " + position(cta->position) + " warp " +
-                                   std::to_string(warp.id) + lanes_text(split.mask) + " in " +
-                                   place_text(*program, split.pc) + " waits for " +
-                                   wait_text(warp, split));
+        if (standing.count > Standing::kMostLines) continue;
+        const bool is_waiting = split.wait.kind != Wait::Kind::None;
+        standing.lines.push_back("block " + position(cta->position) + " warp " +
+                                 std::to_string(warp.id) + lanes_text(split.mask) +
+                                 (is_waiting ? " in " : " is at ") +
+                                 place_text(*program, split.pc) +
+                                 (is_waiting ? " waits for " + wait_text(warp, split) : ""));
       }
     }
   }
-  if (waiting > kMaximum) {
-    diagnostic.notes.push_back("and " + std::to_string(waiting - kMaximum) + " more");
-  }
+  return standing;
+}
+
+diag::Diagnostic Cluster::deadlock() {
+  diag::Diagnostic diagnostic(diag::Kind::EmuDeadlock, {});
+  show(standing(), *program->module, diagnostic);
   return diagnostic;
 }
 

@@ -128,7 +128,7 @@ bool Cluster::take_fault() {
   return error != nullptr;
 }
 
-bool Cluster::step(u64* counts) {
+bool Cluster::step(u64* counts, Pulse& pulse) {
   bool ran = false;
   for (std::size_t i = 0; i < order.size(); ++i) {
     Warp& warp = *order[i];
@@ -140,7 +140,10 @@ bool Cluster::step(u64* counts) {
       // What is wrong with it is told before anybody can see its results.
       if (random.below(4) == 0 && complete_one() && take_fault()) return true;
     }
-    if (warp.run(quantum)) {
+    const u32 granted = pulse.grant(quantum);
+    if (granted == 0) return true;
+    u32 left = granted;
+    if (warp.run(left)) {
       ran = true;
       clock += quantum;
     }
@@ -148,27 +151,45 @@ bool Cluster::step(u64* counts) {
       error = std::move(warp.fault);
       return true;
     }
+    if (pulse.spend(granted - left)) return true;
   }
   return ran;
 }
 
+bool Cluster::is_polling() {
+  if (progress != polled_progress_) {
+    polled_progress_ = progress;
+    polled_rounds_ = 0;
+  }
+  return (++polled_rounds_ & 63U) == 0;
+}
+
 bool Cluster::unstick() { return complete_one() || wake_timed_waits(); }
 
-Cluster::State Cluster::run(u64 budget, u64* counts) {
+Cluster::State Cluster::finish(Pulse& pulse) {
+  while (!error && complete_one()) {
+    take_fault();
+    if (pulse.work(Pulse::kOperation)) return State::Running;
+  }
+  if (!error) error = leftover();
+  return error ? State::Failed : State::Done;
+}
+
+Cluster::State Cluster::run(u64 budget, u64* counts, Pulse& pulse) {
   const u64 end = clock + budget;
-  u32 rounds = 0;
   while (clock < end) {
-    const bool ran = step(counts);
+    const bool ran = step(counts, pulse);
+    if (take_fault()) return State::Failed;
     bool is_finished = true;
     for (const auto& cta : ctas) is_finished = is_finished && cta->done();
-    // A warp that polls with plain loads may wait for a copy: let one complete now and then.
-    if (!error && !is_finished && ((++rounds & 63U) == 0)) complete_one();
-    if (!error && is_finished) {
-      while (!error && complete_one()) take_fault();
-      if (!error) error = leftover();
-      if (!error) return State::Done;
+    if (is_finished) return finish(pulse);
+    if (pulse.is_over()) break;
+    if (!ran) {
+      if (!unstick()) error = std::make_unique<diag::Diagnostic>(deadlock());
+      pulse.work(Pulse::kOperation);
+    } else if (is_polling()) {
+      complete_one();
     }
-    if (!error && !ran && !unstick()) error = std::make_unique<diag::Diagnostic>(deadlock());
     if (take_fault()) return State::Failed;
     clock += 1;
   }

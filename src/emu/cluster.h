@@ -13,6 +13,7 @@
 #include "async/tcgen05_queue.h"
 #include "cta.h"
 #include "memory.h"
+#include "stop.h"
 
 namespace pyptx::emu {
 
@@ -65,8 +66,9 @@ struct Cluster {
   std::unique_ptr<diag::Diagnostic> error;
   std::string output;  // of vprintf
 
-  /// Runs about `budget` warp instructions.
-  State run(u64 budget, u64* counts);
+  /// Runs about `budget` warp instructions; fewer when the pulse says that the run is to end.
+  State run(u64 budget, u64* counts, Pulse& pulse);
+  Standing standing() const;
 
   bool is_over(Warp& warp, Split& split);
   void lanes_exited(Warp& warp, u32 mask);
@@ -76,8 +78,12 @@ struct Cluster {
   bool is_immediate() { return policy() == Completion::Earliest; }
 
  private:
-  bool step(u64* counts);
+  bool step(u64* counts, Pulse& pulse);
   bool unstick();
+  /// True now and then while nothing happens but instructions: a warp that polls with plain loads
+  /// may wait for a copy.
+  bool is_polling();
+  State finish(Pulse& pulse);
   bool complete_one();
   /// Whether somebody has failed; the first one's fault becomes the error.
   bool take_fault();
@@ -90,6 +96,8 @@ struct Cluster {
 
   u64 stuck_progress_ = ~0ULL;
   u32 stuck_rounds_ = 0;
+  u64 polled_progress_ = ~0ULL;
+  u32 polled_rounds_ = 0;
 };
 
 /// Builds the CTAs of cluster `index` of the grid.

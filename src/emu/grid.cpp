@@ -26,8 +26,8 @@ constexpr u64 kResident = 132;
 constexpr u64 kTurn = 1U << 16;
 /// What the calling thread does alone before it starts others: they cost about as much.
 constexpr std::chrono::microseconds kAlone{100};
-/// How often the caller's interrupt is asked.
-constexpr std::chrono::milliseconds kAskEvery{20};
+/// The work of making a cluster, in instructions.
+constexpr u64 kStart = 256;
 
 std::string text(const u32 (&dim)[3]) {
   return "(" + std::to_string(dim[0]) + ", " + std::to_string(dim[1]) + ", " +
@@ -84,7 +84,8 @@ class Grid {
                       : nullptr),
         memory_(program, launch.buffers, launch.params),
         clusters_(static_cast<u64>(launch.grid.x / launch.cluster.x) *
-                  (launch.grid.y / launch.cluster.y) * (launch.grid.z / launch.cluster.z)) {}
+                  (launch.grid.y / launch.cluster.y) * (launch.grid.z / launch.cluster.z)),
+        stop_(launch.options, clusters_ * launch.cluster.x * launch.cluster.y * launch.cluster.z) {}
 
   diag::Result<Report> run() {
     // Asked once: the answer comes from files, which is longer than a small launch.
@@ -106,6 +107,8 @@ class Grid {
     std::ostream& out = launch_.options.output != nullptr ? *launch_.options.output : std::cout;
     for (const auto& [cluster, text] : output_) out << text;
     if (!output_.empty()) out.flush();
+    // What is wrong with the kernel is more than that it was stopped.
+    if (!error_) error_ = stop_.take(*program_.module);
     if (error_) return diag::fail(std::move(*error_));
     return report();
   }
@@ -136,9 +139,9 @@ class Grid {
       });
     });
     std::unique_lock lock(mutex_);
-    while (!one_done.wait_for(lock, kAskEvery, [&] { return busy == 0; })) {
+    while (!one_done.wait_for(lock, Stop::kAskEvery, [&] { return busy == 0; })) {
       lock.unlock();
-      keep_thrown([&] { is_interrupted(); });
+      keep_thrown([&] { stop_.ask(0, false); });
       lock.lock();
     }
     lock.unlock();
@@ -169,25 +172,8 @@ class Grid {
     } catch (const std::exception&) {
       const std::lock_guard lock(mutex_);
       if (!thrown_) thrown_ = std::current_exception();
-      stop_ = true;
+      stop_.set();
     }
-  }
-
-  bool is_interrupted() {
-    const Options& options = launch_.options;
-    if (stop_ || (options.interrupt == nullptr && !options.progress)) return stop_;
-    if (std::this_thread::get_id() != caller_ || Clock::now() - asked_ < kAskEvery) return false;
-    if (options.progress) {
-      const u64 per_cluster = u64{launch_.cluster.x} * launch_.cluster.y * launch_.cluster.z;
-      const std::chrono::duration<double> passed = Clock::now() - started_;
-      options.progress({done_ * per_cluster, clusters_ * per_cluster, passed.count()});
-    }
-    if (options.interrupt != nullptr && options.interrupt()) {
-      record(~0ULL - 1, diag::Diagnostic(diag::Kind::EmuInterrupted, {}));
-      stop_ = true;
-    }
-    asked_ = Clock::now();
-    return stop_;
   }
 
   /// Keeps the error of the lowest cluster: which one is reported does not depend on timing.
@@ -214,7 +200,7 @@ class Grid {
 
   /// The cluster is through: takes what its observer has gathered.
   void end(Cluster& cluster) {
-    ++done_;
+    stop_.add_done(cluster.ctas.size());
     if (!cluster.output.empty()) {
       const std::lock_guard lock(mutex_);
       output_.emplace(cluster.index, std::move(cluster.output));
@@ -227,45 +213,62 @@ class Grid {
     if (trace_) trace_->add(cluster.index, std::move(text), timeline.dropped());
   }
 
+  /// The run ends here: says where the warps of a cluster stand, and keeps what it has gathered.
+  void leave(Cluster& cluster) {
+    stop_.add_standing(cluster.index, cluster.standing());
+    end(cluster);
+  }
+
   /// Calls after_turn() now and then.
   template <typename F>
   void run_independent(F&& after_turn) {
     std::vector<u64> counts(program_.code.size());
+    Pulse pulse(stop_);
     u64 turn = kTurn / 32;  // the first is short: nobody else has started yet
     for (u64 index = next_++; index < clusters_ && index < failed_; index = next_++) {
       const std::unique_ptr<Cluster> cluster = start(index);
       Cluster::State state = Cluster::State::Running;
-      while (state == Cluster::State::Running && !is_interrupted()) {
-        state = cluster->run(turn, counts.data());
+      while (state == Cluster::State::Running && !pulse.is_over()) {
+        state = cluster->run(turn, counts.data(), pulse);
         after_turn();
         turn = kTurn;
       }
-      end(*cluster);
       if (state == Cluster::State::Failed) record(index, std::move(*cluster->error));
-      if (stop_) break;
+      if (state == Cluster::State::Running) {
+        leave(*cluster);
+      } else {
+        end(*cluster);
+      }
+      if (pulse.work(kStart) || pulse.is_over()) break;
     }
+    pulse.beat();
     add_counts(counts);
   }
 
   void run_in_turns() {
     std::vector<u64> counts(program_.code.size());
+    Pulse pulse(stop_);
     std::vector<std::unique_ptr<Cluster>> resident;
     u64 next = 0;
-    while (!error_ && (next < clusters_ || !resident.empty())) {
+    while (!error_ && !pulse.is_over() && (next < clusters_ || !resident.empty())) {
       while (next < clusters_ && resident.size() < kResident) {
         resident.push_back(start(next++));
+        if (pulse.work(kStart)) break;
       }
       for (auto& cluster : resident) {
-        const Cluster::State state = cluster->run(kTurn, counts.data());
+        const Cluster::State state = cluster->run(kTurn, counts.data(), pulse);
         if (state != Cluster::State::Running) end(*cluster);
         if (state == Cluster::State::Failed) {
           record(cluster->index, std::move(*cluster->error));
           break;
         }
         if (state == Cluster::State::Done) cluster.reset();
-        if (is_interrupted()) break;
+        if (pulse.is_over()) break;
       }
       std::erase(resident, nullptr);
+    }
+    for (const auto& cluster : resident) {
+      if (!error_) leave(*cluster);
     }
     add_counts(counts);
   }
@@ -297,11 +300,7 @@ class Grid {
   u64 clusters_;
   std::atomic<u64> next_{0};
   std::atomic<u64> failed_{~0ULL};
-  std::atomic<u64> done_{0};
-  std::atomic<bool> stop_{false};
-  const std::thread::id caller_ = std::this_thread::get_id();
-  const Clock::time_point started_ = Clock::now();
-  Clock::time_point asked_ = started_;
+  Stop stop_;
   std::mutex mutex_;
   std::optional<diag::Diagnostic> error_;
   std::exception_ptr thrown_;

@@ -2,10 +2,13 @@
 //
 // Options by the words that Python and the command spell them with, and the line that shows the
 // progress of a long run.
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <ostream>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "pyptx/emu/emulator.h"
@@ -35,6 +38,7 @@ constexpr std::pair<std::string_view, TensorCore> kTensorCores[] = {
     {"blackwell", Blackwell},
     {"blackwell_rtx", BlackwellRtx},
 };
+constexpr double kMostSeconds = 1e9;  // thirty years
 constexpr std::pair<std::string_view, bool> kChecks[] = {{"races", true}, {"basic", false}};
 
 /// "schedule is 'earliest', 'latest' or 'random'"
@@ -54,6 +58,30 @@ std::optional<std::string> choose(std::string_view name, std::string_view word, 
   return problem + ", not '" + std::string(word) + "'";
 }
 
+/// "1000000" is warp instructions; "2s", "500ms" and "1.5min" are time.
+std::optional<std::string> set_limit(Options& options, std::string_view word) {
+  const char* const end = word.data() + word.size();
+  std::uint64_t steps = 0;
+  const auto whole = std::from_chars(word.data(), end, steps);
+  if (whole.ec == std::errc() && whole.ptr == end && steps != 0) {
+    options.limit_steps = steps;
+    return std::nullopt;
+  }
+  double number = 0;
+  const auto read = std::from_chars(word.data(), end, number, std::chars_format::fixed);
+  if (read.ec == std::errc()) {
+    const std::string_view unit(read.ptr, static_cast<std::size_t>(end - read.ptr));
+    const double seconds = unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "min" ? 60 : 0;
+    if (number * seconds > 0 && number * seconds <= kMostSeconds) {
+      options.limit_seconds = number * seconds;
+      return std::nullopt;
+    }
+  }
+  return "limit is a number of warp instructions, as 1000000, or a time, as 2s, 500ms or 1.5min, "
+         "not '" +
+         std::string(word) + "'";
+}
+
 std::string one_decimal(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
@@ -70,6 +98,7 @@ std::optional<std::string> set_option(Options& options, std::string_view name,
     return choose<TensorCore>(name, word, kTensorCores, options.tensor_core);
   }
   if (name == "checks") return choose<bool>(name, word, kChecks, options.races);
+  if (name == "limit") return set_limit(options, word);
   return "there is no option '" + std::string(name) + "'";
 }
 

@@ -23,13 +23,15 @@ bool can_merge(const Split& split) {
 
 }  // namespace
 
-bool Warp::run(u32 budget) {
+bool Warp::run(u32& budget) {
   bool ran = false;
+  u32 left = budget;  // its own: the loop keeps it in a register
   for (u32 i = 0; i < split_count; ++i) splits[i].behind = false;
-  while (budget > 0 && select()) {
+  while (left > 0 && select()) {
     ran = true;
-    if (!execute(budget)) break;
+    if (!execute(left)) break;
   }
+  budget = left;
   return ran;
 }
 

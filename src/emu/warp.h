@@ -79,8 +79,9 @@ struct Warp {
   u32& predicate(u32 offset) { return *reinterpret_cast<u32*>(registers + offset); }
   bool done() const { return live == 0; }
 
-  /// Runs until the budget is spent or nothing of the warp can run. True when something ran.
-  bool run(u32 budget);
+  /// Runs until the budget is spent or nothing of the warp can run. True when something ran; what
+  /// is left of the budget stays there.
+  bool run(u32& budget);
   /// Sends `taken` lanes of the running split to `target`; the others go on behind it.
   Step branch(u32 taken, u32 target);
   /// Sends the lanes of `groups` (masks and targets, every lane once) to where they go; the others

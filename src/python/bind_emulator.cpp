@@ -86,13 +86,18 @@ nb::dict report_dict(const emu::Report& report) {
   return out;
 }
 
-/// "schedule", "numerics", "tensor_core" and "checks" by their words.
-void set_words(emu::Options& options, const nb::kwargs& words) {
+/// "schedule", "numerics", "tensor_core" and "checks" by their words, and limits.
+void set_words(emu::Options& options, const nb::kwargs& words,
+               const std::vector<std::string>& limits) {
+  const auto set = [&options](const std::string& name, const std::string& word) {
+    if (const auto problem = emu::set_option(options, name, word)) {
+      throw nb::value_error(problem->c_str());
+    }
+  };
   for (const auto& [name, word] : words) {
-    const auto problem =
-        emu::set_option(options, nb::cast<std::string>(name), nb::cast<std::string>(word));
-    if (problem) throw nb::value_error(problem->c_str());
+    set(nb::cast<std::string>(name), nb::cast<std::string>(word));
   }
+  for (const std::string& limit : limits) set("limit", limit);
 }
 
 /// A signal handler or the progress callback has raised.
@@ -132,7 +137,7 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  const std::vector<std::uint64_t>& sizes, std::uint64_t seed, unsigned threads,
                  bool counters, const std::optional<std::string>& trace, const nb::object& progress,
                  const std::vector<std::uint64_t>& scalars, std::optional<Triple> grid,
-                 const nb::kwargs& words) {
+                 const std::vector<std::string>& limits, const nb::kwargs& words) {
   const auto given = grid ? std::optional(dim3(*grid)) : std::nullopt;
   const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes);
   emu::Options options;
@@ -140,7 +145,7 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   options.threads = threads;
   options.counters = counters;
   options.interrupt = &has_raised;
-  set_words(options, words);
+  set_words(options, words, limits);
   std::ofstream file;
   if (trace) {
     file.open(*trace, std::ios::binary | std::ios::trunc);
@@ -169,7 +174,7 @@ void bind_emulator(nb::module_& m) {
         nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("counters") = false,
         nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(),
         nb::arg("scalars") = std::vector<std::uint64_t>{}, nb::arg("grid") = nb::none(),
-        nb::arg("words"));
+        nb::arg("limits") = std::vector<std::string>{}, nb::arg("words"));
 }
 
 }  // namespace pyptx::python

@@ -100,14 +100,20 @@ struct Options {
   /// Events that the trace holds at most, shared evenly by the clusters; what is beyond is counted
   /// in its "events_left_out".
   std::uint64_t trace_events = 1'000'000;
+  /// Warp instructions after which the run ends with an error; 0: none. An instruction that waits
+  /// counts as often as it is tried.
+  std::uint64_t limit_steps = 0;
+  /// Seconds after which it does; 0: none.
+  double limit_seconds = 0;
   /// Asked every few hundredths of a second, on the thread that called run(); true ends the run.
   bool (*interrupt)() = nullptr;
   /// Told as often, on the same thread.
   std::function<void(const Progress&)> progress;
 };
 
-/// Sets "schedule", "numerics", "tensor_core" or "checks" by the words of Python and of the command
-/// ("latest", "exact", "hopper", "races"). Gives what is wrong with them, if anything.
+/// Sets "schedule", "numerics", "tensor_core", "checks" or "limit" by the words of Python and of the
+/// command ("latest", "exact", "hopper", "races", "1000000" warp instructions or "2.5s"). Gives what
+/// is wrong with them, if anything.
 std::optional<std::string> set_option(Options& options, std::string_view name,
                                       std::string_view word);
 

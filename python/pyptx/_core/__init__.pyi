@@ -326,6 +326,7 @@ def emulate(
     progress: bool | Callable[[int, int, float], object] | None = None,
     scalars: Sequence[int] = [],
     grid: Sequence[int] | None = None,
+    limits: Sequence[str] = [],
     **words: str,
 ) -> dict[str, Any]: ...
 def driver_status() -> tuple[bool, str]: ...

@@ -175,5 +175,18 @@ TEST(RunCommand, InterruptEndsIt) {
   EXPECT_THAT(err.str(), HasSubstr("PTX0915"));
 }
 
+TEST(RunCommand, LimitsEndARun) {
+  const std::string endless =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nLOOP:\nbra "
+      "LOOP;\n}\n";
+  const Outcome steps = run_kernel({"--limit", "100000", "--limit", "60s"}, endless);
+  EXPECT_EQ(steps.status, 1);
+  EXPECT_THAT(steps.err, AllOf(HasSubstr("PTX0950"), HasSubstr("<stdin>:7")));
+  EXPECT_THAT(run_kernel({"--limit", "50ms"}, endless).err, HasSubstr("PTX0951"));
+  const Outcome wrong = run_kernel({"--limit", "2.5"}, endless);
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--limit is a number of warp instructions"));
+}
+
 }  // namespace
 }  // namespace pyptx::cli

@@ -39,6 +39,8 @@ TEST(EmulatorGoldens, EveryRendering) {
     bench.launch.block = {option(text, "threads", 32), 1, 1};
     bench.launch.options.races = option(text, "races", 0) != 0;
     if (option(text, "interrupt", 0) != 0) bench.launch.options.interrupt = [] { return true; };
+    bench.launch.options.limit_steps = option(text, "steps", 0);
+    bench.launch.options.limit_seconds = option(text, "milliseconds", 0) / 1000.0;
     const auto refused = bench.refusal();
     ASSERT_TRUE(refused) << entry.path();
     golden::expect_rendering(entry.path().parent_path() / entry.path().stem(), {&*refused, 1},
