@@ -67,6 +67,9 @@ std::optional<std::string> launch_problem(const Program& program, const Launch& 
     return "the kernel has " + std::to_string(program.param_bytes) + " bytes of parameters, got " +
            std::to_string(launch.params.size());
   }
+  if (launch.variables && !launch.variables->fit(program)) {
+    return "its variables are those of another program";
+  }
   const u64 shared = kSharedReserved + program.static_shared + u64{launch.dynamic_shared};
   if (shared > 228U * 1024U) {
     return std::to_string(shared) + " bytes of shared memory per block are more than 233472";
@@ -82,7 +85,7 @@ class Grid {
         observed_(launch.options.counters || launch.options.trace != nullptr
                       ? std::make_unique<Observed>(program)
                       : nullptr),
-        memory_(program, launch.buffers, launch.params),
+        memory_(program, launch),
         clusters_(static_cast<u64>(launch.grid.x / launch.cluster.x) *
                   (launch.grid.y / launch.cluster.y) * (launch.grid.z / launch.cluster.z)),
         stop_(launch.options, clusters_ * launch.cluster.x * launch.cluster.y * launch.cluster.z) {}

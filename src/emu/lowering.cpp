@@ -136,7 +136,13 @@ std::span<const ir::Operand> Lowering::children(const ir::Operand& operand) cons
   return program_.function->children(operand);
 }
 
-u32 Lowering::bits_of(const ir::Operand& operand) const {
+const ir::Operand& Lowering::bare(const ir::Operand& operand) const {
+  return operand.kind == ir::OperandKind::Vector && operand.count == 1 ? children(operand)[0]
+                                                                       : operand;
+}
+
+u32 Lowering::bits_of(const ir::Operand& given) const {
+  const ir::Operand& operand = bare(given);
   return operand.kind == ir::OperandKind::Register ? layout_.register_bits(operand.register_id())
                                                    : 0;
 }
@@ -173,7 +179,8 @@ u32 Lowering::source(const ir::Operand& operand, Ty type) {
   return offset;
 }
 
-u32 Lowering::source_any(const ir::Operand& operand, Ty type, u8& bytes) {
+u32 Lowering::source_any(const ir::Operand& given, Ty type, u8& bytes) {
+  const ir::Operand& operand = bare(given);
   bytes = static_cast<u8>(lane_bytes(info(type).bits));
   switch (operand.kind) {
     case ir::OperandKind::Register:
@@ -204,7 +211,8 @@ u32 Lowering::source_any(const ir::Operand& operand, Ty type, u8& bytes) {
   }
 }
 
-u32 Lowering::dest(const ir::Operand& operand, Ty type) {
+u32 Lowering::dest(const ir::Operand& given, Ty type) {
+  const ir::Operand& operand = bare(given);
   if (operand.kind == ir::OperandKind::Sink) return layout_.sink();
   if (operand.kind != ir::OperandKind::Register) {
     refuse("the destination is not a register");
@@ -216,7 +224,8 @@ u32 Lowering::dest(const ir::Operand& operand, Ty type) {
   return layout_.register_offset(operand.register_id());
 }
 
-u32 Lowering::predicate(const ir::Operand& operand, bool& negated) {
+u32 Lowering::predicate(const ir::Operand& given, bool& negated) {
+  const ir::Operand& operand = bare(given);
   negated = operand.kind == ir::OperandKind::NotRegister;
   if (negated || operand.kind == ir::OperandKind::Register) {
     return layout_.register_offset(operand.register_id());
@@ -228,7 +237,8 @@ u32 Lowering::predicate(const ir::Operand& operand, bool& negated) {
   return layout_.literal(0, 0);
 }
 
-u32 Lowering::predicate_dest(const ir::Operand& operand) {
+u32 Lowering::predicate_dest(const ir::Operand& given) {
+  const ir::Operand& operand = bare(given);
   if (operand.kind == ir::OperandKind::Register) {
     return layout_.register_offset(operand.register_id());
   }
@@ -265,8 +275,9 @@ AddressOperand Lowering::address(const ir::Operand& operand) {
 }
 
 std::optional<i64> Lowering::literal(const ir::Operand& operand) const {
-  if (operand.kind != ir::OperandKind::Integer) return std::nullopt;
-  return operand.value;
+  const ir::Operand& value = bare(operand);
+  if (value.kind != ir::OperandKind::Integer) return std::nullopt;
+  return value.value;
 }
 
 u32 Lowering::label(const ir::Operand& operand) const {

@@ -93,6 +93,8 @@ class Lowering {
   std::size_t count() const { return operands_.size(); }
   const ir::Operand& operand(std::size_t i) const { return operands_[i]; }
   std::span<const ir::Operand> children(const ir::Operand& operand) const;
+  /// {r} is as good as r: the element of a vector of one, else the operand itself.
+  const ir::Operand& bare(const ir::Operand& operand) const;
   /// Offset of the lanes of operand `i` read as `type`.
   u32 source(std::size_t i, Ty type) { return source(operands_[i], type); }
   u32 source(const ir::Operand& operand, Ty type);

@@ -13,33 +13,6 @@
 namespace pyptx::emu {
 namespace {
 
-/// The value of one element; an address names a variable of the module, which decoding has checked.
-u64 initial_value(const Program& program, const GlobalMemory& memory,
-                  const ir::InitialValue& given) {
-  if (!given.is_address()) return static_cast<u64>(given.value);
-  const auto named = std::ranges::find(program.variables, given.symbol,
-                                       [](const Place& place) { return place.variable->name; });
-  const u64 base = named->space == Space::Const ? memory.const_base() : memory.global_base();
-  const u64 address = base + named->offset + static_cast<u64>(given.value);
-  return given.byte == 0 ? address : (address >> (8U * (given.byte - 1U))) & 0xFFU;
-}
-
-/// Rows that are given in part are packed as the assembler packs them: braces move nothing.
-void initialise(AlignedBytes& storage, const Program& program, const GlobalMemory& memory,
-                Space space) {
-  for (const Place& place : program.variables) {
-    if (place.space != space) continue;
-    const u32 element = isa::info(place.variable->type).bits / 8U;
-    std::byte* to = storage.data() + place.offset;
-    for (const ir::InitialValue& given : place.variable->initializer) {
-      if (given.is_brace()) continue;
-      const u64 value = initial_value(program, memory, given);
-      std::memcpy(to, &value, std::min(element, 8U));
-      to += element;
-    }
-  }
-}
-
 std::string_view space_name(Space space) {
   switch (space) {
     case Space::Global:
@@ -157,16 +130,54 @@ Space classify(u64 address) {
   }
 }
 
-GlobalMemory::GlobalMemory(const Program& program, std::span<const Buffer> buffers,
-                           std::span<const std::byte> params)
-    : const_(program.const_bytes),
-      global_(program.global_bytes),
-      params_(params.begin(), params.end()) {
-  initialise(const_, program, *this, Space::Const);
-  initialise(global_, program, *this, Space::Global);
-  std::vector<Buffer> all(buffers.begin(), buffers.end());
-  if (!const_.empty()) all.push_back({const_base(), const_.size(), false});
-  if (!global_.empty()) all.push_back({global_base(), global_.size(), true});
+Variables::Variables(const Program& program)
+    : module_(program.module), const_(program.const_bytes), global_(program.global_bytes) {
+  initialise(const_, program, Space::Const);
+  initialise(global_, program, Space::Global);
+}
+
+bool Variables::fit(const Program& program) const {
+  return module_ == program.module && const_.size() == program.const_bytes &&
+         global_.size() == program.global_bytes;
+}
+
+/// The value of one element; an address names a variable of the module, which decoding has checked.
+u64 Variables::initial_value(const Program& program, const ir::InitialValue& given) const {
+  if (!given.is_address()) return static_cast<u64>(given.value);
+  const auto named = std::ranges::find(program.variables, given.symbol,
+                                       [](const Place& place) { return place.variable->name; });
+  const u64 base = named->space == Space::Const ? const_base() : global_base();
+  const u64 address = base + named->offset + static_cast<u64>(given.value);
+  return given.byte == 0 ? address : (address >> (8U * (given.byte - 1U))) & 0xFFU;
+}
+
+/// Rows that are given in part are packed as the assembler packs them: braces move nothing.
+void Variables::initialise(AlignedBytes& storage, const Program& program, Space space) const {
+  for (const Place& place : program.variables) {
+    if (place.space != space) continue;
+    const u32 element = isa::info(place.variable->type).bits / 8U;
+    std::byte* to = storage.data() + place.offset;
+    for (const ir::InitialValue& given : place.variable->initializer) {
+      if (given.is_brace()) continue;
+      const u64 value = initial_value(program, given);
+      std::memcpy(to, &value, std::min(element, 8U));
+      to += element;
+    }
+  }
+}
+
+std::shared_ptr<Variables> make_variables(const Program& program) {
+  return std::make_shared<Variables>(program);
+}
+
+GlobalMemory::GlobalMemory(const Program& program, const Launch& launch)
+    : variables_(launch.variables ? launch.variables : make_variables(program)),
+      params_(launch.params.begin(), launch.params.end()) {
+  std::vector<Buffer> all(launch.buffers.begin(), launch.buffers.end());
+  const auto constants = variables_->constants();
+  const auto globals = variables_->globals();
+  if (!constants.empty()) all.push_back({const_base(), constants.size(), false});
+  if (!globals.empty()) all.push_back({global_base(), globals.size(), true});
   numbers_.resize(all.size());
   std::iota(numbers_.begin(), numbers_.end(), 0);
   std::ranges::sort(numbers_, {}, [&](std::size_t i) { return all[i].address; });

@@ -4,6 +4,7 @@
 // Global addresses are host addresses inside the launch's buffers.
 #pragma once
 
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -26,10 +27,29 @@ struct AlignedAllocator {
 };
 using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
+class Variables {
+ public:
+  explicit Variables(const Program& program);
+
+  /// Whether they are those of `program`.
+  bool fit(const Program& program) const;
+  std::span<const std::byte> constants() const { return const_; }
+  std::span<std::byte> globals() { return global_; }
+  u64 const_base() const { return reinterpret_cast<u64>(const_.data()); }
+  u64 global_base() const { return reinterpret_cast<u64>(global_.data()); }
+
+ private:
+  u64 initial_value(const Program& program, const ir::InitialValue& given) const;
+  void initialise(AlignedBytes& storage, const Program& program, Space space) const;
+
+  std::shared_ptr<const ir::Module> module_;
+  AlignedBytes const_;
+  AlignedBytes global_;
+};
+
 class GlobalMemory {
  public:
-  GlobalMemory(const Program& program, std::span<const Buffer> buffers,
-               std::span<const std::byte> params);
+  GlobalMemory(const Program& program, const Launch& launch);
 
   /// The index of the buffer that holds [address, address + bytes), trying `hint` first; -1: none.
   std::ptrdiff_t find(u64 address, u64 bytes, std::size_t hint) const;
@@ -37,14 +57,13 @@ class GlobalMemory {
   /// "3 bytes past the end of buffer 1 (0x..., 64 bytes)"
   std::string nearest(u64 address) const;
   std::span<const std::byte> params() const { return params_; }
-  u64 const_base() const { return reinterpret_cast<u64>(const_.data()); }
-  u64 global_base() const { return reinterpret_cast<u64>(global_.data()); }
+  u64 const_base() const { return variables_->const_base(); }
+  u64 global_base() const { return variables_->global_base(); }
 
  private:
   std::vector<Buffer> buffers_;       // by address
   std::vector<std::size_t> numbers_;  // as the launch gave them
-  AlignedBytes const_;
-  AlignedBytes global_;
+  std::shared_ptr<Variables> variables_;
   std::vector<std::byte> params_;
 };
 

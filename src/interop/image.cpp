@@ -145,6 +145,17 @@ diag::Result<const emu::Program*> KernelImage::program() {
   return static_cast<const emu::Program*>(owned_program_.get());
 }
 
+std::shared_ptr<emu::Variables> KernelImage::variables() {
+  const std::lock_guard lock(host_mutex_);
+  if (variables_ == nullptr) variables_ = emu::make_variables(*owned_program_);
+  return variables_;
+}
+
+void KernelImage::renew_variables(const std::shared_ptr<emu::Variables>& stale) {
+  const std::lock_guard lock(host_mutex_);
+  if (variables_ == stale) variables_ = nullptr;
+}
+
 diag::Result<std::shared_ptr<const ir::Module>> read_module(std::string_view ptx) {
   verify::InstructionJudge judge;
   syntax::ParseOptions options;

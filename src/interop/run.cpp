@@ -74,7 +74,29 @@ class Binder {
   EmulatorLaunch out_;
 };
 
+Host host;
+
+/// An emulation that the host knows of while it runs; where it has its own interrupt, it does.
+class Hosted {
+ public:
+  explicit Hosted(emu::Options& options) : end_(options.interrupt == nullptr ? host.end : nullptr) {
+    if (end_ == nullptr) return;
+    options.interrupt = host.is_interrupted;
+    host.begin();
+  }
+  ~Hosted() {
+    if (end_ != nullptr) end_();
+  }
+  Hosted(const Hosted&) = delete;
+  Hosted& operator=(const Hosted&) = delete;
+
+ private:
+  void (*end_)();
+};
+
 }  // namespace
+
+void set_host(const Host& given) { host = given; }
 
 diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::LaunchPlan& plan,
                                   std::span<const HostTensor> tensors,
@@ -149,7 +171,11 @@ diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor
   auto bound = bind(**program, image.plan(), tensors, scalars, grid);
   if (!bound) return bound.failure();
   bound->launch.options = options;
-  return emu::run(**program, bound->launch);
+  bound->launch.variables = image.variables();
+  const Hosted hosted(bound->launch.options);
+  auto report = emu::run(**program, bound->launch);
+  if (!report) image.renew_variables(bound->launch.variables);
+  return report;
 }
 
 }  // namespace pyptx::interop

@@ -16,6 +16,7 @@ from isagen import committed
 from isagen.table import Form, Table
 
 from .cases import table
+from .decoding import refusals
 from .forms import recorded_forms, worked_forms
 
 PAGE = "coverage.md"
@@ -26,17 +27,19 @@ _APPROXIMATE = {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "div
 _HEAD = """# What the emulator runs
 
 Every form of the instruction table: **exact** (the manual's result, bit for bit), **approximate**
-(inside the manual's bounds, where it gives bounds instead of a result), or why it is **refused**
-before the kernel starts. The *vector* of a form is a kernel in which it runs and whose results are
-known: **recorded** on a GPU (`tests/test_vectors.py` holds the emulator to them, and
-`tests/data/vectors/differences.toml` lists what differs and why), or **worked** out by hand or in
-Python from the manual's definition (`tests/test_worked_vectors.py`), which is all there is for what
-the recording machine, an H200, cannot run. Tensor memory is held to **NumPy** by
-`tests/test_tcgen05_*.py`. Every form that the emulator runs has one of these.
+(inside the manual's bounds, where it gives bounds instead of a result), **in part** with what of it
+is refused, or why it is **refused** before the kernel starts. All examples of the table are decoded
+to tell: what is exact or approximate refuses none.
 
-Some forms run, and refuse by name a part of what they can say: `call` reaches `vprintf` and
-`__assertfail`, no functions of the module; tensor copies have no `im2col::w`; `tcgen05.mma` has no
-zero-column mask and no K of 96. Written by `make coverage`.
+The *vector* of a form is a kernel in which it runs and whose results are known: **recorded** on a
+GPU (`tests/test_vectors.py` holds the emulator to them, and `tests/data/vectors/differences.toml`
+lists what differs and why), or **worked** out by hand or in Python from the manual's definition
+(`tests/test_worked_vectors.py`), which is all there is for what the recording machine, an H200,
+cannot run. Tensor memory is held to **NumPy** by `tests/test_tcgen05_*.py`. Every form that the
+emulator runs has one of these.
+
+What depends on values is refused when it runs: a `tcgen05.mma` whose descriptor says K = 96.
+Written by `make coverage`.
 """
 
 
@@ -44,6 +47,8 @@ def status(form: Form) -> str:
     """Return what the emulator does with a form."""
     if not form.sem:
         return f"refused: {form.reason}"
+    if reasons := refusals(form):
+        return f"in part: {'; '.join(reasons)}"
     words = {value.text for slot in form.slots for value in slot.values}
     if form.sem in _APPROXIMATE and words & {"approx", "full"}:
         return "approximate"
@@ -57,12 +62,12 @@ def page(known: Table) -> str:
     states = [status(form) for form in forms]
     counts = {
         kind: sum(state.startswith(kind) for state in states)
-        for kind in ("exact", "approximate", "refused")
+        for kind in ("exact", "approximate", "in part", "refused")
     }
     lines = [_HEAD]
     lines.append(
         f"{len(forms)} forms: {counts['exact']} exact, {counts['approximate']} approximate, "
-        f"{counts['refused']} refused; {len(recorded)} recorded, "
+        f"{counts['in part']} in part, {counts['refused']} refused; {len(recorded)} recorded, "
         f"{len(worked - recorded)} more worked out.\n"
     )
     file = ""

@@ -117,6 +117,10 @@ struct Options {
 std::optional<std::string> set_option(Options& options, std::string_view name,
                                       std::string_view word);
 
+/// The .global and .const variables of a program. Launches that get the same ones see what earlier
+/// ones wrote, as those of a module that stays loaded do.
+class Variables;
+
 struct Launch {
   Dim3 grid;
   Dim3 block;
@@ -124,6 +128,7 @@ struct Launch {
   std::uint32_t dynamic_shared = 0;
   std::vector<std::byte> params;  // the parameter block, laid out as the entry declares it
   std::vector<Buffer> buffers;
+  std::shared_ptr<Variables> variables;  // null: as they are when the module is loaded
   Options options;
 };
 
@@ -144,6 +149,9 @@ class Program;  // the decoded form of one entry
 /// run is an error here, before anything runs.
 diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Module> module,
                                                     std::string_view entry = {});
+
+/// The variables of a program (or of another entry of its module) with their initial values.
+std::shared_ptr<Variables> make_variables(const Program& program);
 
 /// Runs the whole grid. Thread-safe: a Program may run on several threads at once.
 diag::Result<Report> run(const Program& program, const Launch& launch);

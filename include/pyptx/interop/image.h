@@ -59,6 +59,12 @@ class KernelImage : public std::enable_shared_from_this<KernelImage> {
   diag::Result<const driver::Launcher*> launcher(int device);
   /// The decoded program; decoded once.
   diag::Result<const emu::Program*> program();
+  /// The memory of the module's variables, which launches of this image share, as those of a
+  /// loaded module do. For an image with a program.
+  std::shared_ptr<emu::Variables> variables();
+  /// A launch went wrong, and left in `stale` what no launch on a GPU would find: the next one gets
+  /// new ones.
+  void renew_variables(const std::shared_ptr<emu::Variables>& stale);
   /// The module that program() runs: locations of its diagnostics refer to it. Null before that.
   std::shared_ptr<const ir::Module> module() const;
   /// That module's table of places, kept alive with it; null while there is no module.
@@ -95,6 +101,7 @@ class KernelImage : public std::enable_shared_from_this<KernelImage> {
   std::mutex host_mutex_;
   std::shared_ptr<const emu::Program> owned_program_;
   std::atomic<const emu::Program*> program_{nullptr};
+  std::shared_ptr<emu::Variables> variables_;  // made by the first launch
 
   // Held for a moment only. Decoding may have to resolve a place in the host language, which can
   // wait for another thread that asks for the module here.

@@ -32,8 +32,19 @@ diag::Status launch(KernelImage& image, int device, void* stream,
 diag::Status launch(KernelImage& image, int device, void* stream,
                     std::span<const std::uint64_t> pointers);
 
+/// What the host language wants of emulations that it does not wait for itself: those that XLA or a
+/// compiled graph of torch starts, perhaps on a thread of its own.
+struct Host {
+  void (*begin)() = nullptr;  // all three, or none
+  bool (*is_interrupted)() = nullptr;
+  void (*end)() = nullptr;
+};
+/// For all emulations that begin afterwards.
+void set_host(const Host& host);
+
 /// Runs the whole grid on the calling thread and the emulator's own, and returns when it is done.
-/// `scalars` and `grid` are those of driver::LaunchArguments.
+/// `scalars` and `grid` are those of driver::LaunchArguments. Without an interrupt in the options
+/// the host's is asked.
 diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor> tensors,
                                   const emu::Options& options = {},
                                   std::span<const std::uint64_t> scalars = {},

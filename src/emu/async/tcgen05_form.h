@@ -18,6 +18,10 @@ enum Tcgen05Field : u32 {
   kEnableD,
   kScaleA,
   kScaleB,
+  kOffsetD,  // of the addresses in tensor memory: themselves, not places of registers
+  kOffsetA,
+  kOffsetScaleA,
+  kOffsetScaleB,
   kDisabledLanes
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bra, brx.idx, ret, exit, trap, nanosleep, setmaxnreg, griddepcontrol, pmevent and fences (PTX
-// ISA, "Control Flow Instructions", "Miscellaneous Instructions", "membar, fence"). Memory
+// bra, brx.idx, ret, exit, trap, brkpt, nanosleep, setmaxnreg, griddepcontrol, pmevent and fences
+// (PTX ISA, "Control Flow Instructions", "Miscellaneous Instructions", "membar, fence"). Memory
 // operations take effect in the order of execution, so a fence has nothing left to order here.
 #include "sem/control.h"
 
@@ -58,7 +58,8 @@ Step pause(Warp&, const Inst&, u32) { return Step::Yield; }
 
 Step trap(Warp& warp, const Inst& inst, u32 mask) {
   warp.active = mask;
-  return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuTrap, {}));
+  return warp.fail(
+      inst, diag::Diagnostic(diag::Kind::EmuTrap, {warp.program->source(inst).spelling->text}));
 }
 
 Step set_registers(Warp& warp, const Inst& inst, u32 mask) {

@@ -225,6 +225,7 @@ Handler access(Lowering& low, bool is_load) {
       lane_size = bytes;
       return offset;
     }
+    if (!is_load && one.kind == ir::OperandKind::Sink) low.refuse("it leaves out an element");
     return is_load ? low.dest(one, type) : low.source(one, type);
   };
   if (!vector.empty()) {
@@ -232,7 +233,7 @@ Handler access(Lowering& low, bool is_load) {
     for (const ir::Operand& one : low.children(value)) list.push_back(place(one));
     low.set_list(list);
   } else {
-    (is_load ? out.d : out.b) = place(value);
+    (is_load ? out.d : out.b) = place(low.bare(value));
   }
   low.access.kind = is_load ? MemoryAccess::Kind::Load : MemoryAccess::Kind::Store;
   low.access.bytes = static_cast<u16>(out.element_bytes * std::max<u32>(1, out.list_count));

@@ -147,14 +147,14 @@ Step issue_product(Warp& warp, const Inst& inst, u32 lane) {
   op.form = form;
   const u32 bits = warp.lanes32(list[kInstruction])[lane];
   op.instruction = layout::InstructionDescriptor::decode(form.kind, bits);
-  op.d = warp.lanes32(list[kTensorD])[lane];
-  op.a = form.a_in_tensor_memory ? warp.lanes32(list[kTensorA])[lane]
+  op.d = warp.lanes32(list[kTensorD])[lane] + list[kOffsetD];
+  op.a = form.a_in_tensor_memory ? warp.lanes32(list[kTensorA])[lane] + list[kOffsetA]
                                  : warp.lanes64(list[kTensorA])[lane];
   op.b = warp.lanes64(list[kTensorB])[lane];
   op.reads_d = (((warp.predicate(list[kEnableD]) ^ inst.flip) >> lane) & 1U) != 0;
   if (form.scales != 0) {
-    op.scale_a = warp.lanes32(list[kScaleA])[lane];
-    op.scale_b = warp.lanes32(list[kScaleB])[lane];
+    op.scale_a = warp.lanes32(list[kScaleA])[lane] + list[kOffsetScaleA];
+    op.scale_b = warp.lanes32(list[kScaleB])[lane] + list[kOffsetScaleB];
   }
   for (u32 i = 0; i < form.disabled_words; ++i) {
     op.disabled[i] = warp.lanes32(list[kDisabledLanes + i])[lane];
@@ -258,11 +258,11 @@ u8 take_scales(Lowering& low, MmaKind kind) {
   return kind == MmaKind::Mxf8f6f4 ? 1 : 2;
 }
 
-/// An address in tensor memory: a register without an offset.
-u32 tensor_operand(Lowering& low, std::size_t i) {
+/// An address in tensor memory: a register, and an offset in the list of offsets.
+u32 tensor_operand(Lowering& low, std::size_t i, u32& offset) {
   const AddressOperand at = low.address(low.operand(i));
-  if (at.base_bytes != 4 || at.offset != 0)
-    low.refuse("an address of its tensor memory has an offset");
+  if (at.base_bytes != 4) low.refuse("an address of tensor memory has 32 bits");
+  offset = static_cast<u32>(at.offset);
   return at.base;
 }
 
@@ -287,15 +287,16 @@ Handler select_tcgen05_mma(Lowering& low) {
   low.ignore_prefix("collector::");  // permission to read an operand once for several products
   form.a_in_tensor_memory = is_address(low, 1);
   std::vector<u32> list(kDisabledLanes);
-  list[kTensorD] = tensor_operand(low, 0);
-  list[kTensorA] = form.a_in_tensor_memory ? tensor_operand(low, 1) : low.source(1, Ty::B64);
+  list[kTensorD] = tensor_operand(low, 0, list[kOffsetD]);
+  list[kTensorA] =
+      form.a_in_tensor_memory ? tensor_operand(low, 1, list[kOffsetA]) : low.source(1, Ty::B64);
   list[kTensorB] = low.source(2, Ty::B64);
   if (is_address(low, 3)) return low.refuse("a product with a table or metadata cannot run");
   list[kInstruction] = low.source(3, Ty::B32);
   std::size_t at = 4;
   if (form.scales != 0) {
-    list[kScaleA] = tensor_operand(low, at++);
-    list[kScaleB] = tensor_operand(low, at++);
+    list[kScaleA] = tensor_operand(low, at++, list[kOffsetScaleA]);
+    list[kScaleB] = tensor_operand(low, at++, list[kOffsetScaleB]);
   } else if (low.operand(at).kind == ir::OperandKind::Vector) {
     for (const ir::Operand& one : low.children(low.operand(at++))) {
       list.push_back(low.source(one, Ty::B32));

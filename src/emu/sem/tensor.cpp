@@ -152,7 +152,8 @@ Handler choose(Lowering& low, Direction direction) {
               "mbarrier::complete_tx::bytes", "applypriority", "gather"});
   const std::optional<TileMode> mode = take_mode(low);
   const std::string_view dim = low.take_any({"1d", "2d", "3d", "4d", "5d"});
-  if (dim.empty() || !mode) return nullptr;
+  if (!mode) return low.refuse("im2col::w is not emulated");
+  if (dim.empty()) return nullptr;
   out.element_bytes = static_cast<u8>(dim[0] - '0');
   out.e = static_cast<u32>(*mode);
   out.flag = low.take("multicast::cluster");

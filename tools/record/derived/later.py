@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory, copies and synchronisation of later targets and versions, and trap."""
+"""Memory, copies and synchronisation of later targets and versions, trap and brkpt."""
 
 from __future__ import annotations
 
@@ -54,6 +54,10 @@ def _memory() -> Iterator[Sum]:
         lines = f"{hint}; ld.global.b32 r0, [src]; st.global.b32 [dst], r0;"
         yield Sum(hint, lines, same, version="9.4")
     yield Sum("trap", "setp.eq.u32 p0, tid, 3; @p0 trap;", same, code="PTX0912")
+    yield Sum("brkpt", "setp.eq.u32 p0, tid, 3; @p0 brkpt;", same, code="PTX0912")
+    skipped = "setp.eq.u32 p0, tid, 9999; @p0 brkpt;"
+    lines = f"{skipped} ld.global.b32 r0, [src]; st.global.b32 [dst], r0;"
+    yield Sum("brkpt not taken", lines, same)
 
 
 def _zeros() -> Iterator[Sum]:
