@@ -15,4 +15,7 @@ def main() -> int:
         from pyptx import _doctor
 
         return _core.doctor(words[1:], _doctor.findings())
-    return _core.command(words)
+    try:
+        return _core.command(words)
+    except KeyboardInterrupt:  # the command has said where it was
+        return 130

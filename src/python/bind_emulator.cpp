@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "bind_runtime.h"
-#include "call.h"
 #include "errors.h"
+#include "interrupts.h"
 #include "pyptx/interop/run.h"
 
 namespace pyptx::python {
@@ -100,12 +100,6 @@ void set_words(emu::Options& options, const nb::kwargs& words,
   for (const std::string& limit : limits) set("limit", limit);
 }
 
-/// A signal handler or the progress callback has raised.
-bool has_raised() {
-  nb::gil_scoped_acquire acquire;
-  return PyErr_Occurred() != nullptr || is_interrupted();
-}
-
 /// Calls Python from the emulator. An error there ends the run at its next question.
 void tell(const nb::object& callback, const emu::Progress& progress) {
   nb::gil_scoped_acquire acquire;
@@ -144,7 +138,7 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   options.seed = seed;
   options.threads = threads;
   options.counters = counters;
-  options.interrupt = &has_raised;
+  options.interrupt = &is_interrupted;
   set_words(options, words, limits);
   std::ofstream file;
   if (trace) {
@@ -158,11 +152,12 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   if (PyCallable_Check(progress.ptr()) != 0) {
     options.progress = [&](const emu::Progress& now) { tell(progress, now); };
   }
+  const Emulation emulation;
   auto report = [&] {
     nb::gil_scoped_release release;
     return interop::emulate(image, tensors, options, scalars, given);
   }();
-  if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // see has_raised
+  if (has_python_error(report ? nullptr : &report.error())) nb::raise_python_error();
   if (trace && !file) raise_os_error(*trace);
   return report_dict(unwrap(std::move(report), image.locations().get()));
 }

@@ -24,6 +24,7 @@
 #include "call_guards.h"
 #include "call_keywords.h"
 #include "errors.h"
+#include "interrupts.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/run.h"
 #include "pyptx/interop/scalar.h"
@@ -278,6 +279,7 @@ void bind_image(nb::module_& m) {
 void bind_runtime(nb::module_& m) {
   bind_plan(m);
   bind_image(m);
+  bind_interrupts(m);
   bind_emulator(m);
   bind_runtime_device(m);
   bind_cache(m);

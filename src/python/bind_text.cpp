@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "call.h"
 #include "errors.h"
+#include "interrupts.h"
 #include "module_object.h"
 #include "pyptx/cli/command.h"
 #include "pyptx/cli/doctor.h"
@@ -135,7 +135,7 @@ int command(const std::vector<std::string>& words) {
   const int status = cli::run(words, process_streams());
   std::cout.flush();
   const nb::gil_scoped_acquire acquire;
-  if (PyErr_Occurred() != nullptr) nb::raise_python_error();  // Ctrl-C
+  if (has_python_error(nullptr)) nb::raise_python_error();  // Ctrl-C
   return status;
 }
 

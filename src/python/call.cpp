@@ -314,13 +314,6 @@ PyType_Spec entry_spec = {
 
 }  // namespace
 
-bool is_interrupted() {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  const bool raised = PyErr_CheckSignals() != 0;
-  PyGILState_Release(state);
-  return raised;
-}
-
 /// torch_indirect(allow_direct=None): see the docstring.
 PyObject* torch_indirect(PyObject*, PyObject* allowed) {
   const Torch* torch = Torch::load();

@@ -9,10 +9,6 @@
 
 namespace pyptx::python {
 
-/// Whether a signal handler raised, which ends an emulation; the Python error stays set. For
-/// emu::Options::interrupt, where the interpreter is let go. Signals are the main thread's.
-bool is_interrupted();
-
 /// Makes the type and adds it to the module.
 void bind_entry(nanobind::module_& m);
 /// _core.KernelBase, what a kernel object derives from (call_kernel.cpp).

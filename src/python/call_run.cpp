@@ -11,10 +11,10 @@
 #include <span>
 #include <thread>
 
-#include "call.h"
 #include "call_guards.h"
 #include "call_tensors.h"
 #include "errors.h"
+#include "interrupts.h"
 #include "pyptx/driver/launch.h"
 #include "pyptx/interop/run.h"
 
@@ -129,6 +129,8 @@ diag::Status launch(const CallTensors& tensors, const Extras& extras,
 /// interpreter is let go meanwhile: a launch waits when the queue is full, and a host callback may
 /// need the interpreter.
 bool run(CallTensors& tensors, const Extras& extras, Specialisation& specialisation, bool make) {
+  std::optional<Emulation> emulation;
+  if (specialisation.device != dlpack::DeviceType::Cuda) emulation.emplace();
   void* stream = nullptr;
   if (specialisation.device == dlpack::DeviceType::Cuda &&
       !tensors.torch().current_stream(tensors.device(), &stream)) {
@@ -147,7 +149,7 @@ bool run(CallTensors& tensors, const Extras& extras, Specialisation& specialisat
     const WithoutInterpreter released;
     status.emplace(launch(tensors, extras, specialisation, stream, released.thread()));
   }
-  if (PyErr_Occurred() != nullptr) return false;  // a signal handler's, during an emulation
+  if (emulation && has_python_error(status->ok() ? nullptr : &status->error())) return false;
   return status->ok() || refuse(status->error(), *specialisation.image);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames.h"
+#include "interrupts.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -187,6 +188,10 @@ std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::u
         nb::cast<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
                             std::string>>(found);
     return place;
+  } catch (nb::python_error& error) {
+    error.restore();
+    drop_error();
+    return std::nullopt;
   } catch (const std::exception&) {
     // A place is a courtesy: failing to find it must not hide the error it belongs to.
     return std::nullopt;

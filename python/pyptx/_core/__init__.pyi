@@ -318,6 +318,9 @@ def launch(
 def emulate(
     image: KernelImage,
     pointers: Sequence[int],
+def leave() -> None:
+    """End the emulations of other threads and wait for them."""
+
     sizes: Sequence[int],
     seed: int = 0,
     threads: int = 0,
