@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -139,6 +139,9 @@ class Specializer:
         ):
             trace.add_tensor(tensor, list(shape or ()), dtype or "b8")
             tensors.append(_placeholder(tensor, spec, shape, dtype))
+            if spec is not None and shape is not None and dtype is not None:
+                with suppress(ValueError):  # told by _map, should the body take a descriptor
+                    trace.describe_map(tensor, tensor_map(spec, shape, dtype))
         for kind, raw in signature.raw_params:
             trace.add_param(declared_type(kind), raw)
         with _about_declaration(signature):

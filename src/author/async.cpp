@@ -76,12 +76,12 @@ void load(const build::SharedView& destination, const Reg& map,
           std::initializer_list<Index> coordinates, const MbarrierRef& bar,
           const build::tma::LoadOptions& options, Where where) {
   const std::span all(coordinates.begin(), coordinates.size());
-  build::tma::load(at(where), all.size(), destination.place, map, all, bar.place, options);
+  build::tma::load(at(where), all.size(), destination.whole(), map, all, bar.place, options);
 }
 void store(const Reg& map, std::initializer_list<Index> coordinates,
            const build::SharedView& source, const Guard& guard, Where where) {
   const std::span all(coordinates.begin(), coordinates.size());
-  build::tma::store(at(where), all.size(), map, all, source.place, {guard});
+  build::tma::store(at(where), all.size(), map, all, source.whole(), {guard});
 }
 void commit_group(Where where) { build::tma::commit_group(at(where)); }
 void wait_group(std::int64_t pending, bool read, Where where) {

@@ -133,6 +133,12 @@ std::uint64_t SharedView::bytes() const {
   return count * element_bytes();
 }
 
+SharedPlace SharedView::whole() const {
+  SharedPlace all = place;
+  all.extent = SharedPlace::Extent{name, bytes(), shape.size(), swizzle};
+  return all;
+}
+
 SharedView allocate(Tracer& tracer, isa::Type type, std::span<const std::uint64_t> shape,
                     SharedOptions options) {
   SharedView view;

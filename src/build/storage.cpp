@@ -225,6 +225,19 @@ Reg Tracer::tensor_map(std::string_view tensor, bool by_value) {
   return map;
 }
 
+void Tracer::describe_map(std::string_view tensor, const layout::TensorMap& map) {
+  described_maps_.insert_or_assign(std::string(tensor), map);
+}
+
+const layout::TensorMap* Tracer::described_map(Reg map) const {
+  for (std::size_t i = 0; i < map_registers_.size(); ++i) {
+    if (map_registers_[i].id != map.id || map.owner != tag_) continue;
+    const auto described = described_maps_.find(map_tensors_[i]);
+    return described == described_maps_.end() ? nullptr : &described->second;
+  }
+  return nullptr;
+}
+
 void Tracer::place_shared() {
   std::uint64_t bytes = 0;
   if (!shared_.empty()) bytes = shared_.back().offset + shared_.back().bytes;

@@ -37,6 +37,15 @@ Box rows_of(Reg map, std::span<const Index> coordinates, const char* map_paramet
   return {2, map, coordinates, kFourRows, map_parameter};
 }
 
+/// "64 x 128 elements of 2 bytes"
+std::string box_text(const layout::TensorMap& map) {
+  std::string text;
+  for (std::size_t i = map.rank; i-- > 0;) {
+    text += concat(map.box_count(i), i == 0 ? "" : " x ");
+  }
+  return concat(text, " elements of ", map.unit_bytes(), " bytes");
+}
+
 bool check(Tracer& tracer, const Box& box) {
   if (!check_range(tracer, {"the rank of a tensor copy", ""}, static_cast<std::int64_t>(box.rank),
                    1, 5)) {
@@ -61,6 +70,31 @@ bool check(Tracer& tracer, const Box& box) {
     }
   }
   return true;
+}
+
+/// The shared side of a copy that is otherwise legal takes the box of the map, and has its swizzle,
+/// as far as both are known.
+void check_side(Tracer& tracer, const Box& box, const SharedPlace& side, const char* parameter,
+                std::string_view mode) {
+  const layout::TensorMap* map = tracer.described_map(box.map);
+  if (map == nullptr || !side.extent || mode != "tile" || tracer.has_error()) return;
+  const std::string name = concat("'", side.extent->name, "'");
+  // In shared memory the rows of a swizzled box are as wide as the swizzle.
+  const std::uint64_t bytes = map->box_bytes() / map->row_bytes() * map->row_pitch();
+  if (bytes > side.extent->bytes) {
+    tracer.report(diag::Diagnostic(Kind::TensorBox, {std::to_string(bytes), name,
+                                                     std::to_string(side.extent->bytes)})
+                      .about(parameter)
+                      .note(concat("the box of the tensor map is ", box_text(*map))));
+    return;
+  }
+  // One dimension is bytes to the author, who says nothing of their order.
+  if (map->swizzle == side.extent->swizzle || side.extent->dimensions < 2) return;
+  tracer.report(
+      diag::Diagnostic(Kind::TensorSwizzle, {std::string(swizzle_text(map->swizzle)), name,
+                                             std::string(swizzle_text(side.extent->swizzle))})
+          .about(parameter)
+          .note("give Tile(layout=) and smem.alloc(swizzle=) the same swizzle"));
 }
 
 ir::Operand address_of_box(Tracer& tracer, const Box& box) {
@@ -105,6 +139,7 @@ void load_box(Tracer& tracer, const Box& box, const SharedPlace& destination,
                                 memory_at(tracer, barrier)};
   if (!add_options(tracer, options, spelling, operands)) return;
   tracer.emit(spelling, operands, options.guard);
+  check_side(tracer, box, destination, "dst", options.mode);
 }
 
 void store_box(Tracer& tracer, std::string_view stem, const Box& box, const SharedPlace& source,
@@ -115,6 +150,7 @@ void store_box(Tracer& tracer, std::string_view stem, const Box& box, const Shar
   tracer.emit(
       concat(stem, options.mode, ".bulk_group", options.cache_policy ? ".L2::cache_hint" : ""),
       operands, options.guard);
+  check_side(tracer, box, source, "src", options.mode);
 }
 
 void prefetch_box(Tracer& tracer, const Box& box, const LoadOptions& options) {

@@ -99,7 +99,7 @@ std::vector<Reg> to_regs(build::Tracer& tracer, nb::handle value, const build::A
 }
 
 SharedPlace to_place(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
-  if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value).place;
+  if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value).whole();
   if (nb::isinstance<build::MbarrierRef>(value)) return nb::cast<build::MbarrierRef&>(value).place;
   if (nb::isinstance<build::MbarrierArray>(value)) {
     const auto& barriers = nb::cast<build::MbarrierArray&>(value);

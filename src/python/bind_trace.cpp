@@ -105,6 +105,12 @@ void bind_trace(nb::module_& m) {
                 t, [&](build::Tracer& tracer) { return tracer.tensor_map(name, t.maps_by_value); });
           },
           "name"_a, "The register with the address of a tensor's map.")
+      .def(
+          "describe_map",
+          [](Trace& t, const std::string& name, const layout::TensorMap& map) {
+            t.tracer.describe_map(name, map);
+          },
+          "name"_a, "map"_a, "Say what map a launch passes for a tensor.")
       .def_prop_ro("map_tensors", [](Trace& t) { return t.tracer.map_tensors(); })
       .def_prop_ro("dynamic_shared_bytes", [](Trace& t) { return t.tracer.dynamic_shared_bytes(); })
       .def_prop_ro("target", [](Trace& t) { return t.tracer.options().target.text(); })

@@ -48,6 +48,14 @@ struct SharedPlace {
   std::int64_t offset = 0;
   std::uint16_t owner =
       0;  // of a block: Tracer::tag, so that one kept from another trace is refused
+  /// What begins here, where that is known: what a copy may fill, and how it is laid out.
+  struct Extent {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::size_t dimensions = 0;
+    layout::Swizzle swizzle = layout::Swizzle::None;
+  };
+  std::optional<Extent> extent = std::nullopt;
 
   static SharedPlace of_block(const Tracer& tracer, std::size_t index) {
     return {index, std::nullopt, 0, tracer.tag()};
@@ -77,6 +85,8 @@ struct SharedView {
   std::uint32_t align = 0;             // of `place`, as far as it is known
 
   std::uint64_t bytes() const;
+  /// The place with what is known of it, for copies.
+  SharedPlace whole() const;
   std::uint32_t element_bytes() const { return isa::info(type).bits / 8U; }
   /// Rows and columns of the tile: the last two dimensions (one row where there is one).
   std::uint64_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }

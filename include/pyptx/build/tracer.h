@@ -27,6 +27,7 @@
 #include "pyptx/ir/module.h"
 #include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
+#include "pyptx/layout/tensor_map.h"
 
 namespace pyptx::build {
 
@@ -203,6 +204,11 @@ class Tracer {
   /// The register with the descriptor's address for tensor `name`; adds slot and prologue once.
   Reg tensor_map(std::string_view tensor, bool by_value);
 
+  /// Says what map a launch will pass for tensor `name`.
+  void describe_map(std::string_view tensor, const layout::TensorMap& map);
+  /// The map behind a register of tensor_map(), where somebody has described it.
+  const layout::TensorMap* described_map(Reg map) const;
+
   /// The module needs at least this version, whatever its instructions say of themselves.
   void require_version(isa::Version version) { required_ = std::max(required_, version); }
 
@@ -286,6 +292,7 @@ class Tracer {
   std::vector<std::optional<Reg>> shared_addresses_;
   std::vector<std::string> map_tensors_;
   std::vector<Reg> map_registers_;
+  std::unordered_map<std::string, layout::TensorMap> described_maps_;
   std::uint64_t dynamic_shared_ = 0;
 };
 

@@ -200,6 +200,9 @@ class Trace:
     def tensor_map(self, name: str) -> Reg:
         """The register with the address of a tensor's map."""
 
+    def describe_map(self, name: str, map: TensorMap) -> None:
+        """Say what map a launch passes for a tensor."""
+
     @property
     def map_tensors(self) -> list[str]: ...
     @property
@@ -315,12 +318,12 @@ def launch(
     scalars: Sequence[int] = [],
     grid: Sequence[int] | None = None,
 ) -> None: ...
-def emulate(
-    image: KernelImage,
-    pointers: Sequence[int],
 def leave() -> None:
     """End the emulations of other threads and wait for them."""
 
+def emulate(
+    image: KernelImage,
+    pointers: Sequence[int],
     sizes: Sequence[int],
     seed: int = 0,
     threads: int = 0,

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes of layout that a trace shows: boxes and swizzles of tensor maps against tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyptx import Tile, VerifyError, kernel, ptx, smem
+from pyptx.specs import Layout
+from pyptx.types import bf16
+
+
+def copying(
+    box: tuple[int, int],
+    tile: tuple[int, ...],
+    *,
+    map_swizzle: Layout = Layout.TMA_128B,
+    swizzle: str | None = "128B",
+    is_load: bool = True,
+) -> Any:
+    """Return a kernel that copies one box of a 128 x 64 matrix in, or out."""
+
+    @kernel(
+        in_specs=(Tile(128, 64, bf16, layout=map_swizzle, tma_box=box),),
+        grid=(1, 1, 1),
+        block=(32, 1, 1),
+        arch="sm_90a",
+    )
+    def body(X: Any) -> None:
+        buffer = smem.alloc(bf16, tile, swizzle=swizzle, name="buffer")
+        bar = smem.mbarrier(1)
+        part = buffer[0] if len(tile) == 3 else buffer
+        with ptx.if_(ptx.special.tid.x() == 0):
+            if is_load:
+                ptx.cp.async_.bulk.tensor_2d(dst=part, src=X.tma_desc(), coord=(0, 0), mbar=bar[0])
+            else:
+                ptx.cp.async_.bulk.tensor_2d(dst=X.tma_desc(), src=part, coord=(0, 0))
+        ptx.ret()
+
+    return body
+
+
+def trace(body: Any) -> str:
+    return str(body.ptx())
+
+
+@pytest.mark.parametrize("is_load", [True, False])
+@pytest.mark.parametrize("tile", [(64, 64), (2, 64, 64)])
+def test_a_box_larger_than_the_tile(tile: tuple[int, ...], is_load: bool) -> None:
+    """Of a stage too: what does not fit lands in the next one."""
+    with pytest.raises(VerifyError, match="PTX0511") as caught:
+        trace(copying((128, 64), tile, is_load=is_load))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.file == __file__
+    assert "a box of 16384 bytes does not fit into 'buffer', which has 8192" in diagnostic.message
+    assert diagnostic.notes == ["the box of the tensor map is 128 x 64 elements of 2 bytes"]
+    assert "tensor" in trace(copying((64, 64), tile, is_load=is_load))
+
+
+@pytest.mark.parametrize("is_load", [True, False])
+def test_another_swizzle(is_load: bool) -> None:
+    for swizzle in ("64B", "none"):
+        with pytest.raises(VerifyError, match=f"swizzles by 128B, 'buffer' by {swizzle}"):
+            trace(copying((64, 64), (64, 64), swizzle=swizzle, is_load=is_load))
+    with pytest.raises(VerifyError, match="PTX0512"):
+        trace(copying((64, 64), (64, 64), map_swizzle=Layout.ROW, is_load=is_load))
+    plain = copying((64, 64), (64, 64), map_swizzle=Layout.ROW, swizzle=None, is_load=is_load)
+    assert "tensor" in trace(plain)
+
+
+def test_bytes_have_no_layout() -> None:
+    """One dimension is plain memory, whose layout is the author's affair."""
+    assert "tensor" in trace(copying((64, 64), (64 * 64,), swizzle=None))
