@@ -16,17 +16,22 @@ from typing import Any, NamedTuple
 from pyptx._bind import whole_number
 
 
-def run_options(
-    *,
-    seed: Any,
-    threads: Any,
-    report: Any,
-    trace: Any,
-    progress: Any,
-    limit: Any,
-    words: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return what the emulator is asked with; None is the default of each, other kinds refused."""
+def run_words(given: tuple[Any, Any, Any, Any]) -> dict[str, str]:
+    """Return schedule, numerics, tensor core and checks as words; None is the default of each.
+
+    The emulator knows its words and refuses others by name.
+    """
+    names = ("schedule", "numerics", "tensor_core", "checks")
+    named = zip(names, given, strict=True)
+    return {name: str(word) for name, word in named if word is not None}
+
+
+def run_options(given: tuple[Any, Any, Any, Any, Any, Any]) -> dict[str, Any]:
+    """Return seed, threads, report, trace, progress and limit as the emulator is asked with them.
+
+    None is the default of each, other kinds are refused.
+    """
+    seed, threads, report, trace, progress, limit = given
     options: dict[str, Any] = {}
     for name, value in (("seed", seed), ("threads", threads)):
         number = 0 if value is None else whole_number(value)
@@ -44,8 +49,7 @@ def run_options(
         raise TypeError(f"trace is the name of a file, not {trace!r}")
     options["trace"] = None if trace is None else os.fsdecode(trace)
     options["limits"] = limit_words(limit)
-    # The emulator knows its words and refuses others by name.
-    return options | {name: str(word) for name, word in words.items() if word is not None}
+    return options
 
 
 def limit_words(limit: Any) -> list[str]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pyptx import _answers, _bound, _core, _launch, _runtime, _toolchain
 from pyptx._bind import Signature, check_body, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures, warn_of_values
-from pyptx._emulation import EmulatorReport, run_options
+from pyptx._emulation import EmulatorReport, run_options, run_words
 from pyptx._limits import check_block, check_cluster
 from pyptx._report import Report, SourceLine
 from pyptx._specialize import Facts, Options, Specializer, Traced
@@ -323,21 +323,9 @@ class Kernel(_core.KernelBase):
         `EmulatorReport` with counters.
         """
         self._refuse_clash("emulate")
-        words = {
-            "schedule": schedule,
-            "numerics": numerics,
-            "tensor_core": tensor_core,
-            "checks": "races" if checks is None else checks,
-        }
-        options = run_options(
-            seed=seed,
-            threads=threads,
-            report=report,
-            trace=trace,
-            progress=progress,
-            limit=limit,
-            words=words,
-        )
+        options = run_options((seed, threads, report, trace, progress, limit))
+        words = (schedule, numerics, tensor_core, "races" if checks is None else checks)
+        options |= run_words(words)
         self.signature.refuse_arrays_by_keyword(kwargs)
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures

@@ -73,11 +73,12 @@ bool check(Tracer& tracer, const Box& box) {
 }
 
 /// The shared side of a copy that is otherwise legal takes the box of the map, and has its swizzle,
-/// as far as both are known.
+/// as far as both are known. Rows and im2col columns are no boxes.
 void check_side(Tracer& tracer, const Box& box, const SharedPlace& side, const char* parameter,
-                std::string_view mode) {
+                bool is_column = false) {
   const layout::TensorMap* map = tracer.described_map(box.map);
-  if (map == nullptr || !side.extent || mode != "tile" || tracer.has_error()) return;
+  if (map == nullptr || !side.extent || is_column || box.expected != box.rank || tracer.has_error())
+    return;
   const std::string name = concat("'", side.extent->name, "'");
   // In shared memory the rows of a swizzled box are as wide as the swizzle.
   const std::uint64_t bytes = map->box_bytes() / map->row_bytes() * map->row_pitch();
@@ -139,7 +140,7 @@ void load_box(Tracer& tracer, const Box& box, const SharedPlace& destination,
                                 memory_at(tracer, barrier)};
   if (!add_options(tracer, options, spelling, operands)) return;
   tracer.emit(spelling, operands, options.guard);
-  check_side(tracer, box, destination, "dst", options.mode);
+  check_side(tracer, box, destination, "dst", !options.offsets.empty());
 }
 
 void store_box(Tracer& tracer, std::string_view stem, const Box& box, const SharedPlace& source,
@@ -150,7 +151,7 @@ void store_box(Tracer& tracer, std::string_view stem, const Box& box, const Shar
   tracer.emit(
       concat(stem, options.mode, ".bulk_group", options.cache_policy ? ".L2::cache_hint" : ""),
       operands, options.guard);
-  check_side(tracer, box, source, "src", options.mode);
+  check_side(tracer, box, source, "src");
 }
 
 void prefetch_box(Tracer& tracer, const Box& box, const LoadOptions& options) {

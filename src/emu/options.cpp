@@ -60,15 +60,16 @@ std::optional<std::string> choose(std::string_view name, std::string_view word, 
 
 /// "1000000" is warp instructions; "2s", "500ms" and "1.5min" are time.
 std::optional<std::string> set_limit(Options& options, std::string_view word) {
-  const char* const end = word.data() + word.size();
+  const char* const first = word.begin();
+  const char* const end = word.end();
   std::uint64_t steps = 0;
-  const auto whole = std::from_chars(word.data(), end, steps);
+  const auto whole = std::from_chars(first, end, steps);
   if (whole.ec == std::errc() && whole.ptr == end && steps != 0) {
     options.limit_steps = steps;
     return std::nullopt;
   }
   double number = 0;
-  const auto read = std::from_chars(word.data(), end, number, std::chars_format::fixed);
+  const auto read = std::from_chars(first, end, number, std::chars_format::fixed);
   if (read.ec == std::errc()) {
     const std::string_view unit(read.ptr, static_cast<std::size_t>(end - read.ptr));
     const double seconds = unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "min" ? 60 : 0;

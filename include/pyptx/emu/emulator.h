@@ -111,9 +111,9 @@ struct Options {
   std::function<void(const Progress&)> progress;
 };
 
-/// Sets "schedule", "numerics", "tensor_core", "checks" or "limit" by the words of Python and of the
-/// command ("latest", "exact", "hopper", "races", "1000000" warp instructions or "2.5s"). Gives what
-/// is wrong with them, if anything.
+/// Sets "schedule", "numerics", "tensor_core", "checks" or "limit" by the words of Python and of
+/// the command ("latest", "exact", "hopper", "races", "1000000" warp instructions or "2.5s"). Gives
+/// what is wrong with them, if anything.
 std::optional<std::string> set_option(Options& options, std::string_view name,
                                       std::string_view word);
 

@@ -159,6 +159,40 @@ TEST_F(ProtocolTest, clusters_and_fences) {
   EXPECT_THAT(assemble(said).value_or(""), IsEmpty());
 }
 
+TEST_F(ProtocolTest, compares_boxes_and_swizzles_with_tiles) {
+  layout::TensorMap described;
+  described.type = layout::MapType::BF16;
+  described.rank = 2;
+  described.dims = {64, 256};
+  described.strides = {128};
+  described.box = {64, 128};
+  described.swizzle = layout::Swizzle::B128;
+  tracer.describe_map("x", described);
+  const Reg known = tracer.tensor_map("x", false);
+  const Reg unknown = tracer.tensor_map("y", false);
+  const std::vector<Index> at{0, 0};
+  const MbarrierArray bar = mbarrier::allocate(tracer, 1);
+  const std::uint64_t shape[] = {2, 64, 64};
+  const auto view = [&](layout::Swizzle swizzle) {
+    return allocate(tracer, Type::Bf16, shape, {swizzle, std::nullopt, 0, "tile"});
+  };
+  const SharedView same = view(layout::Swizzle::B128);
+  const SharedView other = view(layout::Swizzle::B64);
+  tma::load(tracer, 2, same.whole(), known, at, bar.place);
+  tma::store(tracer, 2, known, at, same.whole());
+  tma::load(tracer, 2, other.whole(), unknown, at, bar.place);
+  tma::load(tracer, 2, other.place, known, at, bar.place);
+  EXPECT_EQ(refusal(), "");
+  const Index first[] = {0};
+  tma::load(tracer, 2, slice(tracer, same, first).whole(), known, at, bar.place);
+  EXPECT_THAT(refusal(), HasSubstr("PTX0511"));
+  tma::store(tracer, 2, known, at, slice(tracer, same, first).whole());
+  EXPECT_THAT(refusal(),
+              HasSubstr("a box of 16384 bytes does not fit into 'tile', which has 8192"));
+  tma::load(tracer, 2, other.whole(), known, at, bar.place);
+  EXPECT_THAT(refusal(), HasSubstr("PTX0512"));
+}
+
 TEST_F(ProtocolTest, refuses_copies_that_do_not_fit_their_map) {
   const SharedView view = tile();
   const MbarrierArray bar = mbarrier::allocate(tracer, 1);

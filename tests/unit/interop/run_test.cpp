@@ -48,6 +48,66 @@ TEST_F(RunTest, AnImageRunsOnTheEmulator) {
   EXPECT_GT(report->warp_instructions, 0U);
 }
 
+TEST_F(RunTest, LaunchesOfAnImageShareItsVariables) {
+  // Adds 1 to the module's counter and writes it; stops where the tensor says so.
+  const std::string text = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.global .align 4 .f32 counter;
+.visible .entry kernel(.param .u64 p0)
+{
+  .reg .pred %p<1>;
+  .reg .f32 %f<3>;
+  .reg .b64 %rd<1>;
+  ld.param.u64 %rd0, [p0];
+  ld.global.f32 %f0, [counter];
+  add.f32 %f0, %f0, 0f3F800000;
+  st.global.f32 [counter], %f0;
+  ld.global.f32 %f1, [%rd0];
+  setp.eq.f32 %p0, %f1, 0fBF800000;
+  @%p0 trap;
+  st.global.f32 [%rd0], %f0;
+  ret;
+}
+)";
+  LaunchPlan plan;
+  plan.entry = "kernel";
+  plan.tensor_count = 1;
+  plan.params.push_back({.kind = Kind::Pointer});
+  KernelImage image(text, "sm_90a", plan, nullptr);
+  KernelImage other(text, "sm_90a", plan, nullptr);
+  const HostTensor tensors[] = {tensor(a)};
+  for (const float expected : {1.0F, 2.0F, 3.0F}) {
+    ASSERT_TRUE(emulate(image, tensors));
+    EXPECT_EQ(a[0], expected);
+  }
+  ASSERT_TRUE(emulate(other, tensors));
+  EXPECT_EQ(a[0], 1.0F);
+  const HostTensor stops[] = {tensor(c)};
+  EXPECT_FALSE(emulate(image, stops));
+  ASSERT_TRUE(emulate(image, tensors));
+  EXPECT_EQ(a[0], 1.0F);
+}
+
+TEST_F(RunTest, TheHostEndsEmulationsThatHaveNoInterruptOfTheirOwn) {
+  static int begun = 0;
+  static int ended = 0;
+  set_host({[] { ++begun; }, [] { return true; }, [] { ++ended; }});
+  const std::string endless =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry kernel()\n{\nL:\n"
+      "bra L;\n}\n";
+  LaunchPlan plan;
+  plan.entry = "kernel";
+  KernelImage image(endless, "sm_90a", plan, nullptr);
+  EXPECT_EQ(emulate(image, {}).error().kind, diag::Kind::EmuInterrupted);
+  emu::Options own;
+  own.interrupt = [] { return true; };
+  EXPECT_EQ(emulate(image, {}, own).error().kind, diag::Kind::EmuInterrupted);
+  set_host({});
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(ended, 1);
+}
+
 TEST_F(RunTest, ATensorOfAnotherSizeIsAnErrorNotACrash) {
   KernelImage image(kernels::kAdd, "sm_90a", kernels::add_plan(101), nullptr);
   const HostTensor tensors[] = {tensor(a), tensor(b), tensor(c)};
