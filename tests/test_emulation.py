@@ -108,6 +108,8 @@ def test_a_trace_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
         ({"numerics": "slow"}, "numerics is 'fast' or 'exact', not 'slow'"),
         ({"checks": "all"}, "checks is 'races' or 'basic', not 'all'"),
         ({"tensor_core": "volta"}, "tensor_core is 'target', 'turing'"),
+        ({"ignore": "PTX0999"}, "ignore: there is no code 'PTX0999'"),
+        ({"ignore": ("PTX0920", "PTX0904")}, "cannot go on behind PTX0904; .*: PTX0917, PTX0918"),
     ],
 )
 def test_a_wrong_word_is_said(option: dict[str, str], message: str) -> None:
@@ -175,6 +177,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "numerics": (1.5, "numerics is 'fast' or 'exact', not '1.5'"),
     "tensor_core": (True, "tensor_core is 'target', .* not 'True'"),
     "checks": (b"races", "checks is 'races' or 'basic', not 'b'races''"),
+    "ignore": (3, r"ignore is a code or several of them \('PTX0931'\), not 3"),
     "seed": (-1, r"seed is a whole number from 0 to 2\*\*64 - 1, not -1"),
     "threads": (1.5, r"threads is a whole number from 0 to 2\*\*31 - 1, not 1.5"),
     "report": ("yes", "report is True or False, not 'yes'"),

@@ -26,12 +26,12 @@ def run_words(given: tuple[Any, Any, Any, Any]) -> dict[str, str]:
     return {name: str(word) for name, word in named if word is not None}
 
 
-def run_options(given: tuple[Any, Any, Any, Any, Any, Any]) -> dict[str, Any]:
-    """Return seed, threads, report, trace, progress and limit as the emulator is asked with them.
+def run_options(given: tuple[Any, Any, Any, Any, Any, Any, Any]) -> dict[str, Any]:
+    """Return seed, threads, report, trace, progress, limit and ignored codes for the emulator.
 
     None is the default of each, other kinds are refused.
     """
-    seed, threads, report, trace, progress, limit = given
+    seed, threads, report, trace, progress, limit, ignore = given
     options: dict[str, Any] = {}
     for name, value in (("seed", seed), ("threads", threads)):
         number = 0 if value is None else whole_number(value)
@@ -49,7 +49,11 @@ def run_options(given: tuple[Any, Any, Any, Any, Any, Any]) -> dict[str, Any]:
         raise TypeError(f"trace is the name of a file, not {trace!r}")
     options["trace"] = None if trace is None else os.fsdecode(trace)
     options["limits"] = limit_words(limit)
-    return options
+    codes = () if ignore is None else (ignore,) if isinstance(ignore, str) else ignore
+    is_several = isinstance(codes, (tuple, list, set, frozenset))
+    if not is_several or not all(isinstance(code, str) for code in codes):
+        raise TypeError(f"ignore is a code or several of them ('PTX0931'), not {ignore!r}")
+    return options | {"ignore": ",".join(codes)}
 
 
 def limit_words(limit: Any) -> list[str]:

@@ -297,6 +297,7 @@ class Kernel(_core.KernelBase):
         numerics: str = "fast",
         tensor_core: str = "target",
         checks: str = "races",
+        ignore: str | Sequence[str] = (),
         threads: int = 0,
         trace: str | PathLike[str] | None = None,
         progress: bool | Callable[[int, int, float], object] | None = None,
@@ -312,7 +313,8 @@ class Kernel(_core.KernelBase):
         time. `numerics` says how matrix instructions add: "fast" (in f32) or "exact", bit for bit
         as `tensor_core` does: "ampere", "ada", "hopper", "blackwell", ..., or that of the kernel's
         target. `checks="races"` also judges shared memory for races, missing waits and fences;
-        `"basic"` does not, as calls of the kernel itself.
+        `"basic"` does not, as calls of the kernel itself. `ignore` names codes of findings that
+        are not reported ("PTX0931"): rules that a kernel breaks on purpose.
 
         `trace` names a file for a trace that Perfetto (or chrome://tracing) opens: what every
         warp did, waited for and had under way, with the Python line. `progress` is called with
@@ -323,7 +325,7 @@ class Kernel(_core.KernelBase):
         `EmulatorReport` with counters.
         """
         self._refuse_clash("emulate")
-        options = run_options((seed, threads, report, trace, progress, limit))
+        options = run_options((seed, threads, report, trace, progress, limit, ignore))
         words = (schedule, numerics, tensor_core, "races" if checks is None else checks)
         options |= run_words(words)
         self.signature.refuse_arrays_by_keyword(kwargs)

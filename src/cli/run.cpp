@@ -46,6 +46,7 @@ constexpr std::string_view kHelp =
     "  --checks WHICH      races (default), basic\n"
     "  --limit LIMIT       ends the run after so many warp instructions (1000000) or so long (2s,\n"
     "                        500ms, 1.5min); may be given once for each\n"
+    "  --ignore CODES      findings not to report, with commas between them: PTX0919,PTX0931\n"
     "  --threads N         OS threads (default: one per core)\n"
     "  --counters          prints what the run cost, by opcode, line and instruction\n"
     "  --trace FILE.json   writes a trace that Perfetto opens\n"
@@ -90,7 +91,8 @@ class Run {
            number("--threads", threads, launch_.options.threads) &&
            number("--show", shown_, shown_) && word("--schedule", "schedule") &&
            word("--numerics", "numerics") && word("--tensor-core", "tensor_core") &&
-           word("--checks", "checks") && read_limits() && read_saves() && read_values();
+           word("--checks", "checks") && word("--ignore", "ignore") && read_limits() &&
+           read_saves() && read_values();
   }
 
   /// Puts the arguments into the parameter block.
@@ -116,7 +118,9 @@ class Run {
       std::memcpy(launch_.params.data() + places[i].offset,
                   values_[i].is_buffer ? static_cast<const void*>(&address) : array.bytes.data(),
                   size);
-      if (values_[i].is_buffer) launch_.buffers.push_back({address, array.bytes.size(), true});
+      if (values_[i].is_buffer) {
+        launch_.buffers.push_back({address, array.bytes.size(), true, places[i].name});
+      }
     }
     return true;
   }
@@ -276,7 +280,7 @@ int run_entry(std::span<const std::string> words, Streams& streams) {
                      {{"--counters", "--help"},
                       {"--entry", "--grid", "--block", "--cluster", "--smem", "--arg", "--save",
                        "--show", "--seed", "--schedule", "--numerics", "--tensor-core", "--checks",
-                       "--limit", "--threads", "--trace", "--color"}},
+                       "--ignore", "--limit", "--threads", "--trace", "--color"}},
                      problem);
   if (!arguments) return usage_error(streams, "run", problem);
   if (arguments->has("--help")) {

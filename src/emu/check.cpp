@@ -37,6 +37,11 @@ std::string place_text(const Program& program, u32 pc) {
   return text;
 }
 
+std::string transactions_text(const Mbarrier& barrier) {
+  return std::to_string(barrier.came) + " of " + std::to_string(barrier.awaited) +
+         " expected bytes have come";
+}
+
 std::string mbarrier_text(const Warp& warp, const Wait& wait) {
   const Cta& cta = *warp.cta->cluster->ctas[wait.rank];
   std::string text = "the mbarrier at " + describe_address(warp, Space::Shared, wait.address);
@@ -44,8 +49,7 @@ std::string mbarrier_text(const Warp& warp, const Wait& wait) {
   if (barrier == nullptr) return text + ", which is not initialised";
   text += ": phase " + std::to_string(barrier->phase) + ", " + std::to_string(barrier->pending) +
           " of " + std::to_string(barrier->expected) + " arrivals pending";
-  if (barrier->tx > 0) text += ", " + std::to_string(barrier->tx) + " bytes missing";
-  if (barrier->tx < 0) text += ", " + std::to_string(-barrier->tx) + " bytes too many";
+  if (barrier->tx != 0) text += ", " + transactions_text(*barrier);
   return text;
 }
 
@@ -100,6 +104,7 @@ std::string hex(u64 value) {
 
 std::string describe_address(const Warp& warp, Space space, u64 address) {
   std::string text = hex(address);
+  if (space == Space::Global) return warp.cta->cluster->memory->describe(address);
   if (space != Space::Shared && space != Space::SharedCluster) return text;
   const u64 offset = address & kOffsetMask;
   for (const Place& place : warp.program->variables) {
@@ -139,21 +144,34 @@ std::unique_ptr<diag::Diagnostic> Cluster::leak() {
   return nullptr;
 }
 
-std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
-  if (auto found = leak()) return found;
+std::unique_ptr<diag::Diagnostic> Cluster::unbalanced() {
   for (const auto& cta : ctas) {
     const Mbarrier* barrier = cta->mbarriers.unbalanced();
     if (barrier == nullptr) continue;
     const u32 address = cta->rank << kRankShift | barrier->address;
-    const std::string bytes = std::to_string(barrier->tx < 0 ? -barrier->tx : barrier->tx);
     Warp& warp = cta->warps[0];
-    warp.fail(*barrier->last_tx,
-              diag::Diagnostic(diag::Kind::EmuTransactions,
-                               {describe_address(warp, Space::Shared, address),
-                                bytes + (barrier->tx < 0 ? " bytes came that nobody expected"
-                                                         : " expected bytes have not come")}));
+    warp.fail(*barrier->last_tx, diag::Diagnostic(diag::Kind::EmuTransactions,
+                                                  {describe_address(warp, Space::Shared, address),
+                                                   transactions_text(*barrier)}));
     return std::move(warp.fault);
   }
+  return nullptr;
+}
+
+std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
+  using Check = std::unique_ptr<diag::Diagnostic> (Cluster::*)();
+  constexpr std::pair<diag::Kind, Check> kChecks[] = {
+      {diag::Kind::EmuTensorLeak, &Cluster::leak},
+      {diag::Kind::EmuTransactions, &Cluster::unbalanced},
+      {diag::Kind::EmuExitPending, &Cluster::in_flight}};
+  for (const auto& [kind, check] : kChecks) {
+    if (launch->options.is_ignored(kind)) continue;
+    if (auto found = (this->*check)()) return found;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<diag::Diagnostic> Cluster::in_flight() {
   return races ? races->unfinished() : nullptr;
 }
 

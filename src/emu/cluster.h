@@ -93,6 +93,10 @@ struct Cluster {
   std::unique_ptr<diag::Diagnostic> leftover();
   /// Tensor memory that nobody has freed.
   std::unique_ptr<diag::Diagnostic> leak();
+  /// An mbarrier whose bytes do not add up.
+  std::unique_ptr<diag::Diagnostic> unbalanced();
+  /// A copy that nobody has waited for.
+  std::unique_ptr<diag::Diagnostic> in_flight();
 
   u64 stuck_progress_ = ~0ULL;
   u32 stuck_rounds_ = 0;

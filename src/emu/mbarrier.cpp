@@ -71,6 +71,7 @@ void MbarrierTable::finish_phase(Mbarrier& barrier) {
   if (barrier.pending != 0 || barrier.tx != 0) return;
   ++barrier.phase;
   barrier.pending = barrier.expected;
+  barrier.awaited = barrier.came = 0;
 }
 
 std::optional<std::string> MbarrierTable::arrive(Mbarrier& barrier, u32 count, bool is_drop) {
@@ -85,7 +86,7 @@ std::optional<std::string> MbarrierTable::arrive(Mbarrier& barrier, u32 count, b
   return std::nullopt;
 }
 
-std::optional<std::string> MbarrierTable::expect(Mbarrier& barrier, i64 bytes) {
+std::optional<std::string> MbarrierTable::transact(Mbarrier& barrier, i64 bytes) {
   barrier.tx += bytes;
   if (barrier.tx > kMbarrierCountLimit || barrier.tx < -kMbarrierCountLimit) {
     return "the transaction count " + std::to_string(barrier.tx) + " passes its limit of 1048575";
@@ -94,8 +95,14 @@ std::optional<std::string> MbarrierTable::expect(Mbarrier& barrier, i64 bytes) {
   return std::nullopt;
 }
 
+std::optional<std::string> MbarrierTable::expect(Mbarrier& barrier, i64 bytes) {
+  barrier.awaited += bytes;
+  return transact(barrier, bytes);
+}
+
 std::optional<std::string> MbarrierTable::complete(Mbarrier& barrier, i64 bytes) {
-  return expect(barrier, -bytes);
+  barrier.came += bytes;
+  return transact(barrier, -bytes);
 }
 
 }  // namespace pyptx::emu

@@ -21,6 +21,8 @@ struct Mbarrier {
   i64 pending = 0;
   i64 expected = 0;
   i64 tx = 0;
+  i64 awaited = 0;                // bytes that the current phase was told to expect
+  i64 came = 0;                   // of the current phase
   u64 arrivals_seen = 0;          // in all phases
   const Inst* last_tx = nullptr;  // that changed the transaction count
 };
@@ -47,6 +49,7 @@ class MbarrierTable {
 
  private:
   static void finish_phase(Mbarrier& barrier);
+  static std::optional<std::string> transact(Mbarrier& barrier, i64 bytes);
 
   std::vector<Mbarrier> barriers_;  // dead ones have address 0
   std::size_t live_ = 0;

@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 #include "cluster.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
 namespace {
+
+std::string bytes_text(u64 bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
 
 std::string_view space_name(Space space) {
   switch (space) {
@@ -55,7 +59,8 @@ std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& req
   if (request.is_write && !cluster.memory->buffer(cluster.last_buffer).writable) {
     warp.active = 1U << request.lane;
     warp.fail(inst, diag::Diagnostic(diag::Kind::EmuReadOnly,
-                                     {std::string(request.what), hex(request.address)}));
+                                     {std::string(request.what),
+                                      describe_address(warp, request.space, request.address)}));
     return nullptr;
   }
   return reinterpret_cast<std::byte*>(request.address);
@@ -174,14 +179,19 @@ GlobalMemory::GlobalMemory(const Program& program, const Launch& launch)
     : variables_(launch.variables ? launch.variables : make_variables(program)),
       params_(launch.params.begin(), launch.params.end()) {
   std::vector<Buffer> all(launch.buffers.begin(), launch.buffers.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name.empty()) all[i].name = "buffer " + std::to_string(i);
+  }
   const auto constants = variables_->constants();
   const auto globals = variables_->globals();
-  if (!constants.empty()) all.push_back({const_base(), constants.size(), false});
-  if (!globals.empty()) all.push_back({global_base(), globals.size(), true});
-  numbers_.resize(all.size());
-  std::iota(numbers_.begin(), numbers_.end(), 0);
-  std::ranges::sort(numbers_, {}, [&](std::size_t i) { return all[i].address; });
-  for (const std::size_t i : numbers_) buffers_.push_back(all[i]);
+  if (!constants.empty()) {
+    all.push_back({const_base(), constants.size(), false, "the module's constants"});
+  }
+  if (!globals.empty()) {
+    all.push_back({global_base(), globals.size(), true, "the module's variables"});
+  }
+  std::ranges::stable_sort(all, {}, &Buffer::address);
+  buffers_ = std::move(all);
 }
 
 std::ptrdiff_t GlobalMemory::find(u64 address, u64 bytes, std::size_t hint) const {
@@ -204,21 +214,27 @@ std::string GlobalMemory::nearest(u64 address) const {
   if (buffers_.empty()) return "the launch has no buffers";
   u64 best = ~0ULL;
   std::string text;
-  for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    const Buffer& buffer = buffers_[i];
+  for (const Buffer& buffer : buffers_) {
     const u64 end = buffer.address + buffer.bytes;
     const u64 distance = address < buffer.address ? buffer.address - address
                          : address >= end         ? address - end
                                                   : 0;
     if (distance >= best) continue;
     best = distance;
-    const std::string where = address < buffer.address ? " bytes before buffer "
-                              : address >= end         ? " bytes past the end of buffer "
-                                               : " bytes outside, crossing the end of buffer ";
-    text = std::to_string(distance) + where + std::to_string(numbers_[i]) + " (" +
-           hex(buffer.address) + ", " + std::to_string(buffer.bytes) + " bytes)";
+    const std::string size = " (" + hex(buffer.address) + ", " + bytes_text(buffer.bytes) + ")";
+    text = address < buffer.address ? bytes_text(distance) + " before " + buffer.name + size
+           : address >= end ? bytes_text(distance) + " past the end of " + buffer.name + size
+                            : "it begins in " + buffer.name + size + ", " +
+                                  bytes_text(end - address) + " before its end";
   }
-  return "the nearest: " + text;
+  return text;
+}
+
+std::string GlobalMemory::describe(u64 address) const {
+  const std::ptrdiff_t found = find(address, 1, buffers_.size());
+  if (found < 0) return hex(address);
+  const Buffer& buffer = buffers_[static_cast<std::size_t>(found)];
+  return hex(address) + " (" + buffer.name + "+" + std::to_string(address - buffer.address) + ")";
 }
 
 Cta* resolve_shared(Warp& warp, const Inst& inst, const AccessRequest& request, u32& offset) {

@@ -54,15 +54,16 @@ class GlobalMemory {
   /// The index of the buffer that holds [address, address + bytes), trying `hint` first; -1: none.
   std::ptrdiff_t find(u64 address, u64 bytes, std::size_t hint) const;
   const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
-  /// "3 bytes past the end of buffer 1 (0x..., 64 bytes)"
+  /// "3 bytes past the end of X (0x..., 64 bytes)"
   std::string nearest(u64 address) const;
+  /// "0x... (X+16)"
+  std::string describe(u64 address) const;
   std::span<const std::byte> params() const { return params_; }
   u64 const_base() const { return variables_->const_base(); }
   u64 global_base() const { return variables_->global_base(); }
 
  private:
-  std::vector<Buffer> buffers_;       // by address
-  std::vector<std::size_t> numbers_;  // as the launch gave them
+  std::vector<Buffer> buffers_;  // by address
   std::shared_ptr<Variables> variables_;
   std::vector<std::byte> params_;
 };
@@ -96,7 +97,7 @@ inline u64 lane_address(Warp& warp, const Inst& inst, u32 lane) {
   const u64 sum = base + static_cast<u64>(inst.imm);
   return inst.kind2 == 4 ? sum & 0xFFFFFFFFU : sum;
 }
-/// "0x7f00..." ; shared addresses get the name of their variable.
+/// "0x7f00..." ; global and shared addresses get the name of their buffer or variable.
 std::string describe_address(const Warp& warp, Space space, u64 address);
 std::string hex(u64 value);
 

@@ -2,9 +2,11 @@
 //
 // Options by the words that Python and the command spell them with, and the line that shows the
 // progress of a long run.
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <ostream>
 #include <span>
 #include <string>
@@ -83,6 +85,42 @@ std::optional<std::string> set_limit(Options& options, std::string_view word) {
          std::string(word) + "'";
 }
 
+/// Rules that libraries break on purpose, and findings that a run can go on behind.
+constexpr diag::Kind kIgnorable[] = {
+    diag::Kind::EmuMissingWait,  diag::Kind::EmuReusedEarly, diag::Kind::EmuProxyFence,
+    diag::Kind::EmuRace,         diag::Kind::EmuMatrixFence, diag::Kind::EmuMatrixRegister,
+    diag::Kind::EmuTransactions, diag::Kind::EmuExitPending, diag::Kind::EmuTensorLeak,
+    diag::Kind::EmuTensorOrder,
+};
+
+std::string ignorable_text() {
+  std::vector<std::string_view> codes;
+  for (const diag::Kind kind : kIgnorable) codes.push_back(diag::info(kind).code);
+  std::ranges::sort(codes);
+  std::string text;
+  for (const std::string_view code : codes) text += (text.empty() ? "" : ", ") + std::string(code);
+  return text;
+}
+
+/// Codes, with commas between them; none is all right.
+std::optional<std::string> ignore(std::string_view codes, std::vector<diag::Kind>& to) {
+  std::vector<diag::Kind> kinds;
+  while (!codes.empty()) {
+    const std::size_t comma = codes.find(',');
+    const std::string_view code = codes.substr(0, comma);
+    codes = comma == std::string_view::npos ? std::string_view() : codes.substr(comma + 1);
+    const auto kind = diag::kind_from_code(code);
+    if (!kind) return "ignore: there is no code '" + std::string(code) + "'";
+    if (std::ranges::find(kIgnorable, *kind) == std::end(kIgnorable)) {
+      return "ignore: a run cannot go on behind " + std::string(code) +
+             "; what can be ignored: " + ignorable_text();
+    }
+    kinds.push_back(*kind);
+  }
+  to = std::move(kinds);
+  return std::nullopt;
+}
+
 std::string one_decimal(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
@@ -100,6 +138,7 @@ std::optional<std::string> set_option(Options& options, std::string_view name,
   }
   if (name == "checks") return choose<bool>(name, word, kChecks, options.races);
   if (name == "limit") return set_limit(options, word);
+  if (name == "ignore") return ignore(word, options.ignored);
   return "there is no option '" + std::string(name) + "'";
 }
 

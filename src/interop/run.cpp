@@ -42,6 +42,8 @@ class Binder {
                          std::to_string(slot.tensor) + " of " + std::to_string(tensors_.size())});
     }
     const std::uint64_t address = tensors_[slot.tensor].address;
+    emu::Buffer& buffer = out_.launch.buffers[slot.tensor];
+    if (slot.kind == Kind::Pointer || buffer.name.empty()) buffer.name = place.name;
     if (slot.kind == Kind::Pointer) return put(place, &address);
 
     if (const auto problem = slot.map.problem(address)) {
@@ -52,7 +54,7 @@ class Binder {
     EmulatorLaunch::Map& map = out_.maps.emplace_back();
     std::memcpy(map.bytes, encoded.data(), sizeof(map.bytes));
     const std::uint64_t map_address = reinterpret_cast<std::uintptr_t>(&map);
-    out_.launch.buffers.push_back({map_address, sizeof(map.bytes), false});
+    out_.launch.buffers.push_back({map_address, sizeof(map.bytes), false, place.name});
     return put(place, &map_address);
   }
 

@@ -86,7 +86,7 @@ nb::dict report_dict(const emu::Report& report) {
   return out;
 }
 
-/// "schedule", "numerics", "tensor_core" and "checks" by their words, and limits.
+/// "schedule", "numerics", "tensor_core", "checks" and "ignore" by their words, and limits.
 void set_words(emu::Options& options, const nb::kwargs& words,
                const std::vector<std::string>& limits) {
   const auto set = [&options](const std::string& name, const std::string& word) {

@@ -5,6 +5,7 @@
 // a crash. The same seed gives the same bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,7 @@ struct Buffer {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   bool writable = true;
+  std::string name = {};  // what reports call it; empty: its number
 };
 
 /// When an asynchronous operation's effects appear.
@@ -91,6 +93,11 @@ struct Options {
   /// Judge shared memory for races, missing waits and fences. What nobody wrote is no value without
   /// it too.
   bool races = false;
+  /// Findings that are not reported and do not end the run; set_option("ignore") checks them.
+  std::vector<diag::Kind> ignored;
+  bool is_ignored(diag::Kind kind) const {
+    return std::find(ignored.begin(), ignored.end(), kind) != ignored.end();
+  }
   /// Count lanes, bytes, bank conflicts and more into Report::counters; about half as fast.
   bool counters = false;
   /// Where printf writes, cluster after cluster, when the run ends; null: standard output.
@@ -111,9 +118,9 @@ struct Options {
   std::function<void(const Progress&)> progress;
 };
 
-/// Sets "schedule", "numerics", "tensor_core", "checks" or "limit" by the words of Python and of
-/// the command ("latest", "exact", "hopper", "races", "1000000" warp instructions or "2.5s"). Gives
-/// what is wrong with them, if anything.
+/// Sets "schedule", "numerics", "tensor_core", "checks", "ignore" or "limit" by the words of Python
+/// and of the command ("latest", "exact", "hopper", "races", "PTX0919,PTX0931", "1000000" warp
+/// instructions or "2.5s"). Gives what is wrong with them, if anything.
 std::optional<std::string> set_option(Options& options, std::string_view name,
                                       std::string_view word);
 

@@ -41,6 +41,18 @@ struct BarrierKnowledge {
   void enter(u64 next);
 };
 
+/// A wait for an mbarrier that is over.
+struct PassedWait {
+  u32 rank = 0;     // of the mbarrier's CTA
+  u32 barrier = 0;  // its address there
+  u64 phase = 0;    // that was under way
+  u32 parity = 0;   // that was asked for
+  bool is_parity = false;
+  bool at_once = false;  // nothing was waited for
+  u32 mask = 0;
+  const Inst* inst = nullptr;  // null: none yet
+};
+
 class RaceDetector {
  public:
   explicit RaceDetector(Cluster& cluster);
@@ -103,6 +115,8 @@ class RaceDetector {
   /// The same by .relaxed instructions: they order tcgen05 operations, and the rest with a fence.
   void arrive_relaxed(Warp& warp, u32 mask, const Cta& cta, u32 barrier);
   void waited_relaxed(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier);
+  /// What reports say of the warp's last wait.
+  void note_wait(Warp& warp, const Inst& inst, u32 mask, const PassedWait& wait);
   /// To be called behind every change of the mbarrier.
   void follow(const Cta& cta, const Mbarrier& barrier);
   void initialised(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
@@ -153,6 +167,7 @@ class RaceDetector {
     std::array<u32, kLanes> tensor_issued{};
     std::array<u32, 2> tensor_moves{};  // actors of stores and loads, 0: none yet
     std::array<u32, 2> move_epoch{1, 1};
+    PassedWait waited;
   };
 
   /// What an access is judged by.
@@ -226,6 +241,11 @@ class RaceDetector {
   void label(diag::Diagnostic& diagnostic, const Cta& cta, Stamp other, bool other_wrote) const;
   bool report(const View& view, u32 lane, const Place& place, Stamp other, bool other_wrote,
               bool only_fence);
+  /// Adds what would have ordered the two accesses.
+  void advise(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other,
+              bool other_wrote) const;
+  void advise_race(diag::Diagnostic& diagnostic, const View& view, Stamp other) const;
+  void advise_mbarrier(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other) const;
   bool report_uninitialised(const View& view, u32 lane, const Place& place);
 
   Cluster& cluster_;

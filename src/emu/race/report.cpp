@@ -49,10 +49,12 @@ bool RaceDetector::report(const View& view, u32 lane, const Place& place, Stamp 
   const bool other_is_async = channels_[other.actor()] != Channel::Warp;
   const diag::Kind kind =
       kind_of(view.is_async, view.is_write, other_is_async, other_wrote, only_fence);
+  if (cluster_.launch->options.is_ignored(kind)) return true;
   const u32 address = place.cta.rank << kRankShift | place.offset;
   diag::Diagnostic diagnostic(
       kind, {std::string(view.what), describe_address(view.warp, Space::Shared, address)});
   label(diagnostic, place.cta, other, other_wrote);
+  advise(diagnostic, view, lane, other, other_wrote);
   view.warp.active = 1U << (lane < kLanes ? lane : 0);
   view.warp.fail(view.inst, std::move(diagnostic));
   return false;

@@ -35,15 +35,18 @@ bool RaceDetector::report_tensor(const TensorView& by, u32 lane, u32 cell, Stamp
   const std::string& text = cluster_.program->source(by.view.inst).spelling->text;
   const std::string place = tensor_text(cell / kTensorColumns * 16, cell % kTensorColumns);
   const bool is_value = other_wrote && !by.view.is_write;
+  const diag::Kind kind = only_fence ? diag::Kind::EmuTensorOrder
+                          : is_value ? diag::Kind::EmuMissingWait
+                                     : diag::Kind::EmuReusedEarly;
+  if (cluster_.launch->options.is_ignored(kind)) return true;
   diag::Diagnostic diagnostic =
-      only_fence
-          ? diag::Diagnostic(diag::Kind::EmuTensorOrder,
-                             {text, place,
+      only_fence ? diag::Diagnostic(
+                       kind, {text, place,
                               "no pair of tcgen05.fence::before_thread_sync and "
                               "after_thread_sync stands between it and another operation there"})
-          : diag::Diagnostic(is_value ? diag::Kind::EmuMissingWait : diag::Kind::EmuReusedEarly,
-                             {"'" + text + "'", place + " of tensor memory"});
+                 : diag::Diagnostic(kind, {"'" + text + "'", place + " of tensor memory"});
   label(diagnostic, *by.view.warp.cta, other, other_wrote);
+  advise(diagnostic, by.view, lane, other, other_wrote);
   by.view.warp.active = 1U << (lane < kLanes ? lane : 0);
   by.view.warp.fail(by.view.inst, std::move(diagnostic));
   return false;

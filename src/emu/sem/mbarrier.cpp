@@ -179,7 +179,7 @@ Step not_yet(Warp& warp, const Inst& inst, const Wait& wait) {
 }
 
 /// Those whose wait is over know what the phase's arrivals and transactions brought.
-void learn(Warp& warp, const Inst& inst, u32 done) {
+void learn(Warp& warp, const Inst& inst, u32 done, bool at_once) {
   RaceDetector* races = warp.cta->cluster->races.get();
   if (races == nullptr) return;
   while (done != 0) {
@@ -196,13 +196,17 @@ void learn(Warp& warp, const Inst& inst, u32 done) {
     } else {
       races->waited(warp, same, *target.cta, *barrier);
     }
+    const u32 parity = inst.kind == 1 ? warp.lanes32(inst.b)[first] & 1U : 0;
+    races->note_wait(
+        warp, inst, same,
+        {target.cta->rank, barrier->address, barrier->phase, parity, inst.kind == 1, at_once});
     done &= ~same;
   }
 }
 
 /// kind: 0 by state, 1 by parity; sat: try_wait; d: predicate; ftz: relaxed.
 Step wait(Warp& warp, const Inst& inst, u32 mask) {
-  warp.take_resumed();
+  const bool at_once = !warp.take_resumed() && warp.fruitless_polls == 0;
   u32 done = 0;
   Wait what;
   what.kind = Wait::Kind::Mbarrier;
@@ -234,7 +238,7 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
     return Step::Next;
   });
   if (step == Step::Fault) return step;
-  if (done != 0) learn(warp, inst, done);
+  if (done != 0) learn(warp, inst, done, at_once);
   // Lanes agree in nearly every program; where they do not, an answer for some is an answer.
   Step next = Step::Next;
   if (done == 0) {

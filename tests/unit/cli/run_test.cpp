@@ -110,6 +110,7 @@ TEST(RunCommand, SaysWhichWordIsWrong) {
       {{"--schedule", "soon"}, "schedule is 'earliest', 'latest' or 'random', not 'soon'"},
       {{"--numerics", "slow"}, "numerics is 'fast' or 'exact'"},
       {{"--checks", "all"}, "checks is 'races' or 'basic'"},
+      {{"--ignore", "PTX0902"}, "cannot go on behind PTX0902"},
       {{"--arg", "7"}, "an argument is TYPE:VALUE"},
       {{"--arg", "q32:7"}, "there is no type 'q32'"},
       {{"--arg", "u8:256"}, "256 does not fit u8"},

@@ -69,7 +69,7 @@ TEST(Check, DeadlockOnAnMbarrierSaysWhatIsMissing) {
     ret;)",
                                    ".shared .align 8 .b64 bar;\n");
   EXPECT_THAT(text, AllOf(HasSubstr("PTX0911"), HasSubstr("1 of 2 arrivals pending"),
-                          HasSubstr("256 bytes missing"), HasSubstr("(bar+0)"),
+                          HasSubstr("0 of 256 expected bytes have come"), HasSubstr("(bar+0)"),
                           HasSubstr("phase 0"), HasSubstr("test.ptx:")));
 }
 

@@ -240,6 +240,12 @@ TEST(OptionWords, AreCheckedOneByOne) {
   EXPECT_EQ(set_option(options, "schedule", "random"), std::nullopt);
   EXPECT_EQ(options.completion, Completion::Random);
   EXPECT_EQ(set_option(options, "checks", "races"), std::nullopt);
+  EXPECT_EQ(set_option(options, "ignore", "PTX0919,PTX0931"), std::nullopt);
+  EXPECT_TRUE(options.is_ignored(diag::Kind::EmuProxyFence));
+  EXPECT_TRUE(options.is_ignored(diag::Kind::EmuTensorOrder));
+  EXPECT_FALSE(options.is_ignored(diag::Kind::EmuRace));
+  EXPECT_THAT(*set_option(options, "ignore", "PTX0904"), HasSubstr("cannot go on behind PTX0904"));
+  EXPECT_TRUE(options.is_ignored(diag::Kind::EmuProxyFence)) << "a refused word changes nothing";
   EXPECT_TRUE(options.races);
   EXPECT_EQ(set_option(options, "numerics", "slow"), "numerics is 'fast' or 'exact', not 'slow'");
   EXPECT_THAT(*set_option(options, "speed", "11"), HasSubstr("no option 'speed'"));

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What would have ordered two accesses: which barrier, wait or fence is missing, and for a wait
+// that was there but did not wait, why it passed.
+#include <string>
+
+#include "cluster.h"
+#include "race/detector.h"
+
+namespace pyptx::emu {
+namespace {
+
+void help(diag::Diagnostic& diagnostic, std::string reason, std::string instruction) {
+  diagnostic.fixits.push_back(
+      {std::move(instruction), std::move(reason), {}, diag::Loc::None, std::nullopt, false});
+}
+
+}  // namespace
+
+void RaceDetector::note_wait(Warp& warp, const Inst& inst, u32 mask, const PassedWait& wait) {
+  PassedWait& last = warps_[number(warp)].waited;
+  last = wait;
+  last.mask = mask;
+  last.inst = &inst;
+}
+
+void RaceDetector::advise_mbarrier(diag::Diagnostic& diagnostic, const View& view, u32 lane,
+                                   Stamp other) const {
+  const Program& program = *cluster_.program;
+  for (u32 rank = 0; rank < ctas_.size(); ++rank) {
+    for (const auto& [address, known] : ctas_[rank].mbarriers) {
+      if (known.actor != other.actor()) continue;
+      const bool is_pending = other.epoch() == Stamp::kPending;
+      const u64 phase = is_pending ? known.phase : other.epoch() - known.first - 1;
+      const std::string parity = std::to_string(phase & 1U);
+      const std::string name =
+          describe_address(view.warp, Space::Shared, rank << kRankShift | address);
+      const PassedWait& wait = view.state.waited;
+      const bool is_of_it = wait.inst != nullptr && wait.rank == rank && wait.barrier == address;
+      if (is_of_it && lane < kLanes && ((wait.mask >> lane) & 1U) == 0) {
+        const ir::Instruction& source = program.source(*wait.inst);
+        diagnostic.labels.push_back({"lanes " + hex(wait.mask) + " have waited here", source.loc,
+                                     program.module->locations.resolve(source.loc)});
+        help(diagnostic, "every thread that reads must wait, or meet one that has",
+             "mbarrier.try_wait.parity, or bar.sync behind the wait");
+        return;
+      }
+      if (is_of_it && wait.is_parity && wait.at_once && wait.parity != (phase & 1U)) {
+        const ir::Instruction& source = program.source(*wait.inst);
+        diagnostic.labels.push_back({"passed at once, with parity " + std::to_string(wait.parity),
+                                     source.loc, program.module->locations.resolve(source.loc)});
+        diagnostic.notes.push_back(
+            "the mbarrier at " + name + " was in phase " + std::to_string(wait.phase) +
+            ": a wait for parity " + std::to_string(wait.parity) +
+            " is for the phase before, which is complete; parity " + parity + " would have waited");
+        return;
+      }
+      help(diagnostic,
+           "the copy is complete when phase " + std::to_string(phase) + " of the mbarrier at " +
+               name + " is; wait for it first",
+           "mbarrier.try_wait.parity with parity " + parity);
+      return;
+    }
+  }
+}
+
+void RaceDetector::advise_race(diag::Diagnostic& diagnostic, const View& view, Stamp other) const {
+  const u32 warps = static_cast<u32>(view.warp.cta->warps.size());
+  const u32 owner = owners_[other.actor()];
+  if (owner == view.actor) {
+    help(diagnostic, "the threads are of one warp; what is missing between the two accesses",
+         "bar.warp.sync");
+  } else if (owner / warps == view.actor / warps) {
+    help(diagnostic, "the threads are of one CTA; what is missing between the two accesses",
+         "bar.sync, or an mbarrier's arrival behind the first and a wait before the second");
+  } else {
+    help(diagnostic,
+         "the threads are of two CTAs of a cluster; what is missing between the two accesses",
+         "barrier.cluster.arrive and barrier.cluster.wait");
+  }
+}
+
+void RaceDetector::advise(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other,
+                          bool other_wrote) const {
+  if (diagnostic.kind == diag::Kind::EmuProxyFence) {
+    help(diagnostic,
+         std::string("the thread that ") + (other_wrote ? "wrote" : "read") +
+             " there needs, behind its access and before the barrier",
+         "fence.proxy.async");
+    return;
+  }
+  if (diagnostic.kind == diag::Kind::EmuTensorOrder) {
+    help(diagnostic, "around the barrier between the two threads",
+         "tcgen05.fence::before_thread_sync before it, tcgen05.fence::after_thread_sync behind it");
+    return;
+  }
+  switch (channels_[other.actor()]) {
+    case Channel::Warp:
+      if (diagnostic.kind == diag::Kind::EmuRace) return advise_race(diagnostic, view, other);
+      return help(diagnostic,
+                  "before the copy is issued, its thread must know that the reads are over",
+                  "bar.sync, or an mbarrier at which the readers arrive and this thread waits");
+    case Channel::Transactions:
+      return advise_mbarrier(diagnostic, view, lane, other);
+    case Channel::BulkGroups:
+      return help(diagnostic, "the thread that issued the copy must wait for its reads",
+                  "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read");
+    case Channel::Copies: {
+      const bool is_own = owners_[other.actor()] == view.actor && other.lane() == lane;
+      return help(
+          diagnostic,
+          is_own ? "before the access" : "by the thread that issued the copy, then a barrier",
+          is_own ? "cp.async.wait_group or cp.async.wait_all"
+                 : "cp.async.wait_group, then bar.sync");
+    }
+    case Channel::Matrix:
+      return help(diagnostic, "before the access, by the warpgroup",
+                  "wgmma.commit_group and wgmma.wait_group");
+    case Channel::Tensor:
+    case Channel::TensorIssued:
+      return help(diagnostic, "before the access",
+                  "tcgen05.commit to an mbarrier, and a wait for it");
+    case Channel::TensorLoads:
+      return help(diagnostic, "by the warp that loads", "tcgen05.wait::ld");
+    case Channel::TensorStores:
+      return help(diagnostic, "by the warp that stores", "tcgen05.wait::st");
+  }
+}
+
+}  // namespace pyptx::emu
