@@ -17,6 +17,17 @@ __global__ void huge(const unsigned __int128* a, unsigned __int128* b, __int128*
   c[i] = -c[i] - static_cast<__int128>(a[i] >> 17);
 }
 
+// tests/test_wide_integers.py runs this one. Results: quotients, remainders, signed, then unsigned.
+extern "C" __global__ void divisions(const __int128* a, const __int128* b, __int128* results) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned count = gridDim.x * blockDim.x;
+  using Unsigned = unsigned __int128;
+  results[i] = a[i] / b[i];
+  results[count + i] = a[i] % b[i];
+  results[2 * count + i] = static_cast<__int128>(Unsigned(a[i]) / Unsigned(b[i]));
+  results[3 * count + i] = static_cast<__int128>(Unsigned(a[i]) % Unsigned(b[i]));
+}
+
 __global__ void narrow(const signed char* a, const unsigned short* b, short* c, unsigned char* d) {
   const int i = threadIdx.x;
   c[i] = static_cast<short>(a[i] * b[i]);

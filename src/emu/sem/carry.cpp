@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Extended-precision arithmetic (PTX ISA, "Extended-Precision Integer Arithmetic Instructions"):
-// the carry of the condition code is a bit per lane. After a subtraction it is the borrow.
+// the carry of the condition code is a bit per lane. A subtraction adds the complement of its
+// second operand, so the carry after it is *not borrow*, and the next one takes it as such: any mix
+// of additions, subtractions and products passes the same bit on, as the machine does.
 #include <algorithm>
 
 #include "select.h"
@@ -22,7 +24,7 @@ Step extended(Warp& warp, const Inst& inst, u32 mask) {
   u32 out = 0;
   each_active(mask, [&](u32 i) {
     const auto in = [&](u32 offset) { return from_raw<T>(lanes_of<T>(warp, offset)[i]); };
-    const u32 carry = inst.flag ? (warp.carry >> i) & 1U : 0;
+    const u32 carry = inst.flag ? (warp.carry >> i) & 1U : kind == Sum::Subtract;
     const T a = in(inst.a);
     const T b = in(inst.b);
     Bits x = static_cast<Bits>(a);
@@ -33,14 +35,14 @@ Step extended(Warp& warp, const Inst& inst, u32 mask) {
       y = static_cast<Bits>(in(inst.c));
     }
     using Long = unsigned __int128;
-    const Long sum = kind == Sum::Subtract ? Long{x} - y - carry : Long{x} + y + carry;
+    if (kind == Sum::Subtract) y = static_cast<Bits>(~y);
+    const Long sum = Long{x} + y + carry;
     out |= static_cast<u32>((sum >> kBits) & 1U) << i;
     T result = static_cast<T>(static_cast<Bits>(sum));
     if (inst.sat) {  // .s32 only
       const i64 s = static_cast<i32>(x);
       const i64 t = static_cast<i32>(y);
-      const i64 exact = kind == Sum::Subtract ? s - t - carry : s + t + carry;
-      result = static_cast<T>(std::clamp<i64>(exact, INT32_MIN, INT32_MAX));
+      result = static_cast<T>(std::clamp<i64>(s + t + carry, INT32_MIN, INT32_MAX));
     }
     lanes_of<T>(warp, inst.d)[i] = to_raw<T>(result);
   });
