@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,18 @@ Job alu_mix() {
   return {"ALU mix", values, repeated(4, group), 56, kThreads};
 }
 
+/// Approximate functions of as many different numbers as there are lanes.
+Job functions(const std::string& names) {
+  std::string body;
+  int count = 0;
+  std::istringstream words(names);
+  for (std::string word; words >> word; ++count) body += word + ".approx.f32 %f2, %f1;\n";
+  return {names + ", approximate",
+          "mov.u32 %r2, %tid.x;\ncvt.rn.f32.u32 %f1, %r2;\nfma.rn.f32 %f1, %f1, 0f3D4CCCCD, "
+          "0f3DCCCCCD;\n",
+          repeated(16 / count, body), 16, kThreads};
+}
+
 /// Writes the whole array, then makes an address of every thread: `lane` times 4 bytes.
 std::string array_of(const std::string& lane) {
   return ".shared .align 16 .b8 tile[16384];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, tile;\n"
@@ -68,6 +81,9 @@ std::vector<Job> all_jobs() {
   const std::string quads = array_of("mul.lo.u32 %r2, %r2, 4;\n");
   return {
       alu_mix(),
+      functions("ex2"),
+      functions("rcp rsqrt sqrt lg2"),
+      functions("sin cos tanh ex2"),
       {"ld.shared, a row", rows, accesses("ld.shared.b32", true, "%r6", 512), 16, kThreads},
       {"ld.shared, scattered", scattered, accesses("ld.shared.b32", true, "%r6", 512), 16,
        kThreads},

@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from record import store  # noqa: E402
 from record.run import on_emulator  # noqa: E402
-from record.sets import SETS  # noqa: E402
+from record.sets import SETS, attention  # noqa: E402
 from record.sets.kernels import wholes  # noqa: E402
 
 KERNELS = SETS["kernels"]
@@ -48,3 +48,12 @@ def test_the_gpu_is_as_near_to_float64_as_stated(target: str) -> None:
         scale = float(np.abs(expected).max())
         got = float(np.abs(kept.view(np.float32) - expected[part.kept()]).max()) / scale
         assert got <= whole.error, f"{whole.key}: {got:.2e}"
+
+
+def test_flash_attention_is_as_near_to_float64_as_bf16_allows() -> None:
+    """Its powers are rounded to eight bits before they are multiplied with the values."""
+    for shape, launch in attention.shapes_and_launches("sm_80"):
+        query, key, value, _ = launch.buffers
+        expected = attention.expected(query, key, value, shape.is_causal).reshape(-1)
+        got = error(launch.parts[0].of(on_emulator(launch)), expected)
+        assert got <= 2.0**-9, f"{shape}: {got:.2e}"

@@ -30,7 +30,7 @@ def normalise(row: Row, x: list[Any], n: int, eps: float) -> Any:
     for value in x:
         add(total, total, value)
     mean = row.sum(total)
-    of(ptx.inst.mul, row.dtype)(mean, mean, 1.0 / n)
+    of(ptx.inst.mul.rn, row.dtype)(mean, mean, 1.0 / n)
 
     squares = reg.scalar(row.dtype, init=0.0)
     for step, vector in row.split(x):
@@ -51,7 +51,7 @@ def build_layer_norm(
 
     N is a multiple of 4, of 2 for f64.
     """
-    mul, fma = of(ptx.inst.mul, dtype), of(ptx.inst.fma.rn, dtype)
+    mul, fma = of(ptx.inst.mul.rn, dtype), of(ptx.inst.fma.rn, dtype)
 
     @kernel(
         in_specs=(Tile(B, N, dtype), Tile(N, dtype), Tile(N, dtype)),
@@ -87,7 +87,7 @@ def build_layer_norm_backward(
     CTA p takes the rows p, p + parts, p + 2 * parts, ...
     """
     parts = min(B, PARTS)
-    add, mul, sub = (of(op, dtype) for op in (ptx.inst.add, ptx.inst.mul, ptx.inst.sub))
+    add, mul, sub = (of(op, dtype) for op in (ptx.inst.add, ptx.inst.mul.rn, ptx.inst.sub))
     fma = of(ptx.inst.fma.rn, dtype)
     columns = build_column_sums(parts, N, dtype, arch)
 

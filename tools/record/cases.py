@@ -19,7 +19,7 @@ from isagen.model import load
 from isagen.table import Table
 
 from .inputs import CASES, Pool
-from .launch import Launch, Part, Tolerance
+from .launch import Launch, Part
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "9.0"  # what the driver of the recording machine reads
@@ -46,7 +46,6 @@ class Case:
     inputs: tuple[Use, ...]
     outputs: tuple[Use, ...]
     memory: int = 0  # bytes for {mem}
-    tolerance: Tolerance | None = None
     name: str = ""  # the key, where the text is not good enough
     is_partial: bool = False  # not every lane writes the outputs
 
@@ -180,11 +179,9 @@ def make_launch(name: str, cases: list[Case], target: str) -> Launch:
     """Put cases into one kernel."""
     text, spans, total = _kernel(cases, target)
     parts = [
-        Part(
-            case.key, 1, start, element, CASES, functools.partial(_describe, case), case.tolerance,
-        )
+        Part(case.key, 1, start, element, CASES, functools.partial(_describe, case))
         for case, (start, element) in zip(cases, spans, strict=True)
-    ]  # fmt: skip
+    ]
     buffers = [pool().buffer, np.zeros(max(total, 16), np.uint8)]
     launch = Launch(
         name, target, buffers, parts, text, grid=(CASES // BLOCK, 1, 1), block=(BLOCK, 1, 1)

@@ -26,10 +26,10 @@ ELSEWHERE = ("tcgen05_memory.toml", "tcgen05_mma.toml")
 _APPROXIMATE = {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "div"}
 _HEAD = """# What the emulator runs
 
-Every form of the instruction table: **exact** (the manual's result, bit for bit), **approximate**
-(inside the manual's bounds, where it gives bounds instead of a result), **in part** with what of it
-is refused, or why it is **refused** before the kernel starts. All examples of the table are decoded
-to tell: what is exact or approximate refuses none.
+Every form of the instruction table: **exact** (the manual's result, bit for bit), **as an H200**
+(the machine's result, bit for bit on every input, where the manual gives bounds instead), **in
+part** with what of it is refused, or why it is **refused** before the kernel starts. All examples
+of the table are decoded to tell: what is exact or as an H200 refuses none.
 
 The *vector* of a form is a kernel in which it runs and whose results are known: **recorded** on a
 GPU (`tests/test_vectors.py` holds the emulator to them, and `tests/data/vectors/differences.toml`
@@ -51,7 +51,7 @@ def status(form: Form) -> str:
         return f"in part: {'; '.join(reasons)}"
     words = {value.text for slot in form.slots for value in slot.values}
     if form.sem in _APPROXIMATE and words & {"approx", "full"}:
-        return "approximate"
+        return "as an H200"
     return "exact"
 
 
@@ -62,11 +62,11 @@ def page(known: Table) -> str:
     states = [status(form) for form in forms]
     counts = {
         kind: sum(state.startswith(kind) for state in states)
-        for kind in ("exact", "approximate", "in part", "refused")
+        for kind in ("exact", "as an H200", "in part", "refused")
     }
     lines = [_HEAD]
     lines.append(
-        f"{len(forms)} forms: {counts['exact']} exact, {counts['approximate']} approximate, "
+        f"{len(forms)} forms: {counts['exact']} exact, {counts['as an H200']} as an H200, "
         f"{counts['in part']} in part, {counts['refused']} refused; {len(recorded)} recorded, "
         f"{len(worked - recorded)} more worked out.\n"
     )

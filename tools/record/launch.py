@@ -18,19 +18,6 @@ KEPT_BYTES = 256  # of results stored as they are, per part
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """How far an approximate function may be from the hardware's answer.
-
-    `format` is f16, bf16, f32 or f64; a difference within `relative` of the answer or within
-    `absolute` of it passes, and so do two NaNs.
-    """
-
-    format: str
-    relative: float = 0.0
-    absolute: float = 0.0
-
-
-@dataclass(frozen=True)
 class Part:
     """The results of one instruction: `cases` elements of `element` bytes in a buffer."""
 
@@ -40,7 +27,6 @@ class Part:
     element: int
     cases: int
     describe: Callable[[int], str] = lambda case: f"case {case}"  # a case's inputs, in words
-    tolerance: Tolerance | None = None  # None: every bit counts
     keep: int = 0  # cases stored as they are; 0: as many as fit KEPT_BYTES
 
     def kept(self) -> list[int]:

@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh (PTX ISA, "Floating Point Instructions"). The
-// approximate forms of f32 are answered by a unit (numerics/approximations.h), the others computed
-// in double and rounded once, which is inside every bound of the manual.
+// rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh (PTX ISA, "Floating Point Instructions"): rcp and sqrt
+// with an IEEE rounding here, the approximate forms in functions.inc.
 #include <cmath>
 
 #include "lanes.h"
-#include "numerics/approximations.h"
-#include "numerics/half.h"
+#include "numerics/convert.h"
 #include "numerics/host_rounding.h"
 #include "select.h"
+#include "sem/functions.h"
 
 namespace pyptx::emu {
 namespace {
-
-float flush(float value, bool ftz) {
-  return ftz && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
-}
-
-/// target: the unit that answers.
-Step single(Warp& warp, const Inst& inst, u32 mask) {
-  const ApproximationUnit& unit = approximation_units()[inst.target];
-  const Fn fn = static_cast<Fn>(inst.kind);
-  each_active(mask, [&](u32 i) {
-    const float x = flush(std::bit_cast<float>(warp.lanes32(inst.a)[i]), inst.ftz);
-    const float r = std::bit_cast<float>(unit.single(fn, std::bit_cast<u32>(x)));
-    warp.lanes32(inst.d)[i] = std::bit_cast<u32>(flush(r, inst.ftz));
-  });
-  return Step::Next;
-}
 
 /// rcp and sqrt with an IEEE rounding mode.
 template <typename T>
@@ -45,7 +28,10 @@ Step rounded(Warp& warp, const Inst& inst, u32 mask) {
       r = std::sqrt(T(x));
     }
     T out = r;
-    if (inst.ftz && std::fpclassify(out) == FP_SUBNORMAL) out = std::copysign(T(0), out);
+    if (inst.ftz) {  // of f32; what is below the normal numbers once it has 24 bits
+      r = static_cast<Fn>(inst.kind) == Fn::Rcp ? T(0x1p64F) / x : T(1);
+      if (std::fabs(T(r)) < T(0x1p-62F)) out = std::copysign(T(0), out);
+    }
     auto raw = to_raw<T>(out);
     if (std::isnan(out)) raw = static_cast<Raw<T>>(sizeof(T) == 4 ? kF32.nan : kF64.nan);
     // f64 hands a NaN operand on, made quiet.
@@ -57,81 +43,23 @@ Step rounded(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-/// rsqrt.approx.f64: an input of all 64 bits, subnormal numbers included.
-Step whole(Warp& warp, const Inst& inst, u32 mask) {
-  each_active(mask, [&](u32 i) {
-    const double x = std::bit_cast<double>(warp.lanes64(inst.a)[i]);
-    const double r = evaluate(static_cast<Fn>(inst.kind), x);
-    warp.lanes64(inst.d)[i] = std::isnan(r) ? 0x7FFFFFFF00000000ULL : std::bit_cast<u64>(r);
-  });
-  return Step::Next;
-}
-
-/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the low 32 bits of the input are ignored, those of
-/// the result are zero.
-Step gross(Warp& warp, const Inst& inst, u32 mask) {
-  constexpr u64 kHigh = 0xFFFFFFFF00000000ULL;
-  each_active(mask, [&](u32 i) {
-    u64 in = warp.lanes64(inst.a)[i] & kHigh;
-    if (inst.ftz && (in & 0x7FF0000000000000ULL) == 0) in &= 0x8000000000000000ULL;
-    const double r = evaluate(static_cast<Fn>(inst.kind), std::bit_cast<double>(in));
-    u64 out = std::isnan(r) ? 0x7FFFFFFF00000000ULL : std::bit_cast<u64>(r) & kHigh;
-    if (inst.ftz && (out & 0x7FF0000000000000ULL) == 0) out &= 0x8000000000000000ULL;
-    warp.lanes64(inst.d)[i] = out;
-  });
-  return Step::Next;
-}
-
-template <typename S>
-Step halves(Warp& warp, const Inst& inst, u32 mask) {
-  const Fn fn = static_cast<Fn>(inst.kind);
-  each_active(mask, [&](u32 i) {
-    u32 result = 0;
-    for (u32 half = 0; half < inst.element_bytes; ++half) {
-      S x{static_cast<u16>(warp.lanes32(inst.a)[i] >> (16 * half))};
-      if (inst.ftz) x = flush(x);
-      S r = S::from(evaluate(fn, x.value()));
-      if (inst.ftz) r = flush(r);
-      result |= static_cast<u32>(r.bits) << (16 * half);
-    }
-    warp.lanes32(inst.d)[i] = result;
-  });
-  return Step::Next;
-}
-
 Handler choose(Lowering& low, Fn fn) {
   Inst& out = low.out;
   const Ty type = low.take_type();
   out.kind = static_cast<u8>(fn);
-  out.target = approximation_unit(low.program().module->target);
   out.ftz = low.take("ftz");
   out.d = low.dest(0, type);
   out.a = low.source(1, type);
   const bool is_approx = low.take("approx");
   const bool is_rounded = !is_approx && (fn == Fn::Rcp || fn == Fn::Sqrt);
   out.round = is_rounded ? low.take_rounding(Round::Nearest) : Round::Nearest;
-  switch (type) {
-    case Ty::F32:
-      return is_rounded ? &rounded<float> : &single;
-    case Ty::F64:
-      if (!is_rounded) return out.ftz ? &gross : &whole;
-      out.ftz = false;  // .ftz is for .f32 and the gross approximations
-      return &rounded<double>;
-    case Ty::F16:
-      out.element_bytes = 1;
-      return &halves<Half>;
-    case Ty::F16x2:
-      out.element_bytes = 2;
-      return &halves<Half>;
-    case Ty::BF16:
-      out.element_bytes = 1;
-      return &halves<BFloat>;
-    case Ty::BF16x2:
-      out.element_bytes = 2;
-      return &halves<BFloat>;
-    default:
-      return nullptr;
+  if (!is_rounded) {
+    return type == Ty::F64 ? wide_function_handler(fn, out.ftz)
+                           : function_handler(fn, type, out.ftz);
   }
+  if (type == Ty::F32) return &rounded<float>;
+  out.ftz = false;  // .ftz is for .f32 and the gross approximations
+  return &rounded<double>;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // packed handlers. The handlers are in elementwise.inc, careful_float.cpp, half.cpp, packed.cpp.
 #include "select.h"
 #include "sem/elementwise.h"
+#include "sem/functions.h"
 #include "sem/packed.h"
 
 namespace pyptx::emu {
@@ -130,11 +131,10 @@ Handler select_fma(Lowering& low) { return float_family(low, Op::Fma, low.take_t
 
 Handler select_div(Lowering& low) {
   const Ty type = low.take_type();
-  // .approx and .full allow 2 ulp; the correctly rounded quotient is within that.
   const std::string_view mode = low.take_any({"approx", "full"});
   if (is_float(type)) {
-    Handler handler = float_family(low, Op::Div, type);
-    return mode == "approx" ? approx_div_handler(low.out.ftz) : handler;
+    const Handler handler = float_family(low, Op::Div, type);
+    return mode.empty() ? handler : quotient_handler(mode == "full", low.out.ftz);
   }
   operands(low, type, type, type, type);
   return integer_handler(Op::Div, type);

@@ -41,12 +41,6 @@ T nan_result(Op op, T a, T b, T c) {
   return canonical_nan<T>();
 }
 
-/// .ftz of products and quotients looks at the exact result, not at the rounded one.
-bool is_tiny(Op op, double a, double b) {
-  if (op != Op::Mul && op != Op::Div) return false;
-  return std::fabs(op == Op::Mul ? a * b : a / b) < 0x1p-126;
-}
-
 template <typename T>
 T compute(Op op, T x, T y, T z) {
   const volatile T a = x;
@@ -75,6 +69,16 @@ T compute(Op op, T x, T y, T z) {
   return r;
 }
 
+/// .ftz flushes what is below the normal numbers once it is rounded to 24 bits, as if exponents had
+/// no end: the same on larger numbers tells. What is scaled out of range is not tiny.
+bool is_tiny(Op op, float a, float b, float c) {
+  if (op != Op::Mul && op != Op::Div && op != Op::Fma) return false;
+  const bool is_fused = op == Op::Fma;
+  const float raised = is_fused ? compute<float>(op, a * 0x1p32F, b * 0x1p32F, c * 0x1p64F)
+                                : compute<float>(op, a * 0x1p64F, b, c);
+  return std::fabs(raised) < 0x1p-62F;
+}
+
 template <typename T>
 T extreme(bool is_min, bool propagate, T a, T b) {
   if (std::isnan(a) || std::isnan(b)) {
@@ -96,8 +100,10 @@ Step arithmetic(Warp& warp, const Inst& inst, u32 mask) {
     const T a = in(inst.a);
     const T b = in(inst.b);
     const T c = in(inst.c);
-    T r = compute<T>(op, a, b, c);
-    r = inst.ftz && is_tiny(op, a, b) ? std::copysign(T(0), r) : flush(r, inst.ftz);
+    T r = flush(compute<T>(op, a, b, c), inst.ftz);
+    if constexpr (sizeof(T) == 4) {
+      if (inst.ftz && is_tiny(op, a, b, c)) r = std::copysign(T(0), r);
+    }
     if (std::isnan(r)) r = nan_result(op, a, b, c);
     if (inst.sat) r = r > T(0) ? (r < T(1) ? r : T(1)) : T(0);
     lanes_of<T>(warp, inst.d)[i] = to_raw<T>(r);

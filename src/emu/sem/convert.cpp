@@ -124,7 +124,16 @@ u64 float_to_float(double value, Ty to, const Inst& inst) {
     const u64 bits = narrow(whole, kTF32, inst.round, inst.flag2);
     return finish_float(bits << 13, kF32, inst);
   }
-  return finish_float(narrow(whole, format, inst.round, inst.flag2), format, inst);
+  u64 bits = narrow(whole, format, inst.round, inst.flag2);
+  // .ftz: what is below the normal numbers once it has 24 bits, as the same on larger numbers
+  // tells.
+  if (inst.ftz && to == Ty::F32 && std::fabs(whole) < 0x1p-126) {
+    const u64 raised = narrow(whole * 0x1p64, format, inst.round);
+    if ((raised & (format.sign() - 1)) < narrow(0x1p-62, format, Round::Nearest)) {
+      bits &= format.sign();
+    }
+  }
+  return finish_float(bits, format, inst);
 }
 
 u64 integer_to_float(u64 raw, const Spec& spec, const Inst& inst) {

@@ -33,10 +33,12 @@ S extreme(const Inst& inst, S a, S b) {
   return r;
 }
 
-/// Below the normal numbers: .ftz of a product looks at it before it is rounded.
+/// Below the normal numbers once it is rounded, as if exponents had no end: half a unit below the
+/// smallest one, a product is rounded up to it.
 template <typename S>
 bool is_tiny(double exact) {
-  return std::fabs(exact) < std::ldexp(1.0, 1 - S::format().bias());
+  const double unit = std::ldexp(1.0, -S::format().fraction_bits - 2);
+  return std::fabs(exact) < std::ldexp(1.0 - unit, 1 - S::format().bias());
 }
 
 /// What tensor copies put outside a tensor; .oob makes zero of what it is multiplied with.
@@ -67,6 +69,7 @@ S apply(const Inst& inst, S a, S b, S c) {
       break;
     case Op::Fma:
       r = fma_short(a, b, c);
+      if (inst.ftz && is_tiny<S>(add_to_odd(a.value() * b.value(), c.value()))) r.bits &= sign;
       if (inst.flag && (a.bits == kOutsideNan || b.bits == kOutsideNan)) r.bits = 0;
       break;
     case Op::Neg:

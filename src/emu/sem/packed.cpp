@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packed 8- and 16-bit integers, saturating arithmetic, predicate logic, approximate division.
+// Packed 8- and 16-bit integers, saturating arithmetic, predicate logic.
 #include "sem/packed.h"
 
 #include <algorithm>
@@ -93,24 +93,6 @@ Step predicate_logic(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-/// div.approx.f32 is a * rcp(b); for |b| in (2^126, 2^128) the reciprocal flushes to zero.
-template <bool kFtz>
-struct ApproxDiv {
-  float operator()(float a, float b) const {
-    const auto flush = [](float v) {
-      return kFtz && std::fabs(v) < 0x1p-126F ? std::copysign(0.0F, v) : v;
-    };
-    const float x = flush(a);
-    const float y = flush(b);
-    if (std::fabs(y) > 0x1p126F && !std::isinf(y)) {
-      return std::isinf(x) ? std::bit_cast<float>(0x7FFFFFFFU)
-                           : std::copysign(0.0F, x) * std::copysign(1.0F, y);
-    }
-    const float q = flush(x / y);
-    return q == q ? q : std::bit_cast<float>(0x7FFFFFFFU);
-  }
-};
-
 }  // namespace
 
 Handler packed_handler(Lowering& low, Op op, Ty type) {
@@ -154,10 +136,6 @@ Handler predicate_logic_handler(Op op) {
     default:
       return nullptr;
   }
-}
-
-Handler approx_div_handler(bool ftz) {
-  return ftz ? &map2<ApproxDiv<true>, float, float> : &map2<ApproxDiv<false>, float, float>;
 }
 
 }  // namespace pyptx::emu

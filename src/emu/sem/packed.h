@@ -11,6 +11,5 @@ Handler packed_handler(Lowering& low, Op op, Ty type);
 Handler saturating_handler(Op op, Ty type);
 Handler relu_handler(Op op);
 Handler predicate_logic_handler(Op op);
-Handler approx_div_handler(bool ftz);
 
 }  // namespace pyptx::emu

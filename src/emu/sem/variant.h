@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is compiled once for every instruction set of the host: the elementwise families, loads and
-// stores, and the panels of matrices. A variant's file includes this, and with it every header that
-// its parts need, before it names its target, so that no function shared with other files is
-// compiled for a processor that may not be there.
+// What is compiled once for every instruction set of the host: the elementwise families,
+// approximate functions, loads and stores, and the panels of matrices. A variant's file includes
+// this, and with it every header that its parts need, before it names its target, so that no
+// function shared with other files is compiled for a processor that may not be there.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -15,12 +16,15 @@
 
 #include "cluster.h"
 #include "lanes.h"
+#include "numerics/half.h"
 #include "numerics/panel.h"
+#include "numerics/special_function_tables.h"
 #include "race/detector.h"
 #include "relaxed.h"
 #include "sem/access.h"
 #include "sem/compare.h"
 #include "sem/elementwise.h"
+#include "sem/functions.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define PYPTX_EMU_HAS_X86_VARIANTS 1
@@ -33,6 +37,9 @@ struct Variant {
   Handler (*floating)(Op op, Ty type, bool ftz);
   Handler (*compare)(Cmp cmp, Ty type);
   Handler (*choose)(u32 lane_size);
+  Handler (*function)(Fn fn, Ty type, bool ftz);
+  Handler (*wide_function)(Fn fn, bool ftz);
+  Handler (*quotient)(bool full, bool ftz);
   Handler (*access)(Space space, Ty type, u32 elements, bool is_load);
   const PanelKernels* panels;
 };

@@ -59,6 +59,9 @@ Handler integer_handler(Op op, Ty type) { return variant().integer(op, type); }
 Handler float_handler(Op op, Ty type, bool ftz) { return variant().floating(op, type, ftz); }
 Handler compare_handler(Cmp cmp, Ty type) { return variant().compare(cmp, type); }
 Handler choose_handler(u32 lane_size) { return variant().choose(lane_size); }
+Handler function_handler(Fn fn, Ty type, bool ftz) { return variant().function(fn, type, ftz); }
+Handler wide_function_handler(Fn fn, bool ftz) { return variant().wide_function(fn, ftz); }
+Handler quotient_handler(bool full, bool ftz) { return variant().quotient(full, ftz); }
 Handler access_handler(Space space, Ty type, u32 elements, bool is_load) {
   return variant().access(space, type, elements, is_load);
 }

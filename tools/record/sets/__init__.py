@@ -6,6 +6,7 @@ from __future__ import annotations
 from record.launch import VectorSet
 
 from .atomic import AtomicSet
+from .attention import AttentionSet
 from .calls import CallSet
 from .carry import CarrySet
 from .copies import CopiesSet
@@ -18,6 +19,7 @@ from .scalar import ScalarSet
 from .sync import SyncSet
 from .tensor import TensorSet
 from .tensormap import TensormapSet
+from .tiny import TinySet
 from .warp import WarpSet
 from .wgmma import WgmmaSet
 
@@ -37,5 +39,7 @@ _ALL: tuple[VectorSet, ...] = (
     CopiesSet(),
     TensormapSet(),
     KernelsSet(),
+    AttentionSet(),
+    TinySet(),
 )
 SETS: dict[str, VectorSet] = {one.name: one for one in _ALL}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole kernels: every example for Ampere and Hopper, whole tiles and tails.
 
-What only adds and multiplies counts bit for bit; a kernel that uses an approximate function counts
-within what that function's bound becomes in the result. Each result also has a float64 reference.
+Every bit counts, also behind approximate functions. Each result also has a float64 reference.
 """
 
 from __future__ import annotations
@@ -17,13 +16,11 @@ import numpy as np
 
 from record.elements import elements
 from record.examples import example
-from record.launch import Launch, Part, Tolerance
+from record.launch import Launch, Part
 from record.stream import Stream
 
 _KEPT = 256  # results stored of each kernel
 _ERROR = 1e-6  # of a result, over the largest element of all
-# Approximate functions are off by 2 ulp at most, twice: once here, once on the machine.
-_APPROXIMATE = 2.0**-20
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,6 @@ class Whole:
     inputs: Callable[[Stream], list[Input]]
     expected: Callable[..., Any]  # from the inputs' values, in float64
     error: float  # the largest difference from float64, over the largest element
-    tolerance: Tolerance | None = None
     template: tuple[tuple[str, int], ...] = ()
 
     def arrays(self) -> list[Input]:
@@ -116,17 +112,12 @@ def _grouped(sizes: tuple[int, ...], n: int, k: int) -> Whole:
     )
 
 
-# By kernel: the shapes of the arrays after the first, and how far two machines may be apart. Where
-# a sum follows the approximate function, what it is off counts against the largest term.
-_ROWS: dict[str, tuple[Callable[[int, int], list[tuple[int, ...]]], Tolerance]] = {
-    "rms_norm": (lambda b, n: [(n,)], Tolerance("f32", relative=_APPROXIMATE)),
-    "layer_norm": (
-        lambda b, n: [(n,), (n,)],
-        Tolerance("f32", relative=_APPROXIMATE, absolute=16 * _APPROXIMATE),
-    ),
-    # The exponent, up to 12, is rounded before the exponential is taken.
-    "softmax": (lambda b, n: [], Tolerance("f32", relative=16 * _APPROXIMATE)),
-    "swiglu": (lambda b, n: [(b, n)], Tolerance("f32", relative=16 * _APPROXIMATE)),
+# By kernel: the shapes of the arrays after the first.
+_ROWS: dict[str, Callable[[int, int], list[tuple[int, ...]]]] = {
+    "rms_norm": lambda b, n: [(n,)],
+    "layer_norm": lambda b, n: [(n,), (n,)],
+    "softmax": lambda b, n: [],
+    "swiglu": lambda b, n: [(b, n)],
 }
 
 
@@ -136,7 +127,7 @@ def _build_rows(name: str, b: int, n: int, target: str, module: Any) -> Any:
 
 def _rows(name: str, target: str, shapes: Sequence[tuple[int, int]]) -> Iterator[Whole]:
     path = f"hopper/{name}"
-    others, tolerance = _ROWS[name]
+    others = _ROWS[name]
     for b, n in shapes:
         yield Whole(
             f"{path} {b}x{n}",
@@ -145,7 +136,6 @@ def _rows(name: str, target: str, shapes: Sequence[tuple[int, int]]) -> Iterator
             functools.partial(_arrays, _f32, [(b, n), *others(b, n)]),
             lambda *values: example(path).reference(*values),
             _ERROR,
-            tolerance,
         )
 
 
@@ -216,9 +206,7 @@ def _launch(whole: Whole, target: str) -> Launch:
     def describe(case: int) -> str:
         return f"element {tuple(int(i) for i in np.unravel_index(case, shape))}"
 
-    part = Part(
-        whole.key, len(inputs), 0, 4, size, describe, whole.tolerance, keep=min(size, _KEPT)
-    )
+    part = Part(whole.key, len(inputs), 0, 4, size, describe, keep=min(size, _KEPT))
     return Launch(whole.key, target, buffers, [part], image=_image(whole, inputs, shape))
 
 

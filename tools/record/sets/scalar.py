@@ -19,7 +19,7 @@ from certify.legal import Availability, Bound
 from isagen.resolve import is_there, types_of
 from isagen.table import Form, Operand
 from record.cases import VERSION, Case, Use, grouped, table
-from record.launch import Launch, Tolerance
+from record.launch import Launch
 from record.stream import Stream
 
 _FILES = (
@@ -115,12 +115,7 @@ class _Maker:
         for name, change in _CONFINED.get(self.form.opcode, {}).items():
             confined = [use.name for use in inputs if use.position == name]
             spelled = "; ".join([*(change.format(one) for one in confined), spelled])
-        yield Case(
-            spelled,
-            tuple(inputs),
-            tuple(dict.fromkeys(outputs)),
-            tolerance=tolerance_of(self.form, spelled),
-        )
+        yield Case(spelled, tuple(inputs), tuple(dict.fromkeys(outputs)))
 
     def _written(self, bound: Bound, operands: list[str]) -> list[tuple[Operand, str]] | None:
         """Pair the operands of the row with the texts of those that are there."""
@@ -147,25 +142,6 @@ class _Maker:
 def _is_selected(operands: list[str]) -> bool:
     """Say whether a variant changes the value of an operand: a selector, a sign, a negation."""
     return any(re.search(r"%\w+\.[bh]|-%|!%p\d", text) for text in operands)
-
-
-def tolerance_of(form: Form, text: str) -> Tolerance | None:
-    """Return how far an approximate function may be off: twice the manual's bound."""
-    words = text.split("; ")[-1].split(" ")[0].split(".")
-    if form.opcode not in ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "div"):
-        return None
-    if not {"approx", "full"} & {*words}:
-        return None
-    kind = next(word.removesuffix("x2") for word in reversed(words) if word[0] in "fb")
-    if kind == "f64":
-        return Tolerance(kind, relative=2.0**-19)
-    if kind == "f16":
-        return Tolerance(kind, relative=2.0**-8.9, absolute=2.0**-9.9)
-    if kind == "bf16":
-        return Tolerance(kind, relative=2.0**-6, absolute=2.0**-7)
-    absolute = {"sin": 2.0**-13, "cos": 2.0**-13, "lg2": 2.0**-21}.get(form.opcode, 2.0**-126)
-    relative = 2.0**-10 if form.opcode == "tanh" else 2.0**-21
-    return Tolerance(kind, relative=relative, absolute=absolute)
 
 
 class ScalarSet:
