@@ -7,6 +7,8 @@
 #include <ostream>
 #include <string_view>
 
+#include "pyptx/diag/exception.h"
+#include "pyptx/diag/render.h"
 #include "subcommands.h"
 
 namespace pyptx::cli {
@@ -55,8 +57,13 @@ int run(std::span<const std::string> words, Streams streams) {
     streams.out << "pyptx " PYPTX_VERSION "\n";
     return kSuccess;
   }
-  for (const Entry& entry : kSubcommands) {
-    if (entry.name == words[0]) return entry.run(words.subspan(1), streams);
+  try {
+    for (const Entry& entry : kSubcommands) {
+      if (entry.name == words[0]) return entry.run(words.subspan(1), streams);
+    }
+  } catch (...) {
+    streams.err << diag::render(diag::current_exception(), nullptr) << '\n';
+    return kInputErrors;
   }
   streams.err << "pyptx: unknown command '" << words[0] << "'; see 'pyptx --help'\n";
   return kUsageError;

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "cuda_api.h"
 #include "map_slot.h"
+#include "pyptx/isa/limits.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::driver {
@@ -15,7 +16,7 @@ using diag::Diagnostic;
 using diag::Kind;
 using support::concat;
 
-constexpr std::size_t kMaxParameterBytes = 32764;  // PTX ISA, "Kernel Function Parameters"
+constexpr std::size_t kMaxParameterBytes = isa::kParameterBytes;
 constexpr std::size_t kFewMaps = 8;
 constexpr std::size_t kFewParameters = 64;
 constexpr std::size_t kMapAlignment = 64;

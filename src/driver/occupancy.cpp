@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,37 +11,12 @@
 namespace pyptx::driver {
 namespace {
 
-constexpr std::uint32_t kKiB = 1024;
-
-struct Row {
-  std::uint32_t capability;
-  std::uint32_t warps;
-  std::uint32_t ctas;
-  std::uint32_t shared_kib;
-};
-constexpr Row kRows[] = {
-    {75, 32, 16, 64},   {80, 64, 32, 164},  {86, 48, 16, 100},  {87, 48, 16, 164},
-    {89, 48, 24, 100},  {90, 64, 32, 228},  {100, 64, 32, 228}, {103, 64, 32, 228},
-    {110, 48, 24, 228}, {120, 48, 24, 100}, {121, 48, 24, 100},
-};
-constexpr std::uint32_t kReservedFrom = 80;  // the system takes 1 KiB of every CTA's shared memory
-
 constexpr std::uint32_t kWarp = 32;
 constexpr std::uint32_t kPartitions =
     4;  // of a multiprocessor, each with a quarter of its registers
 constexpr std::uint32_t kPartitionRegisters = 16384;
 constexpr std::uint32_t kRegisterUnit = 256;  // registers are given to a warp in these
 constexpr std::uint64_t kSharedUnit = 128;
-
-/// The number in "sm_90a"; 0 where there is none.
-std::uint32_t capability(std::string_view target) {
-  constexpr std::string_view kPrefix = "sm_";
-  if (!target.starts_with(kPrefix)) return 0;
-  target.remove_prefix(kPrefix.size());
-  std::uint32_t number = 0;
-  std::from_chars(target.data(), target.data() + target.size(), number);
-  return number;
-}
 
 template <typename T>
 T rounded_up(T value, T unit) {
@@ -51,12 +25,9 @@ T rounded_up(T value, T unit) {
 
 }  // namespace
 
-std::optional<Multiprocessor> multiprocessor(std::string_view target) {
-  const std::uint32_t wanted = capability(target);
-  const auto* const row = std::ranges::find(kRows, wanted, &Row::capability);
-  if (row == std::end(kRows)) return std::nullopt;
-  return Multiprocessor{row->warps, row->ctas, row->shared_kib * kKiB,
-                        wanted >= kReservedFrom ? kKiB : 0};
+std::optional<isa::Multiprocessor> multiprocessor(std::string_view target) {
+  const auto known = isa::Target::parse(target);
+  return known ? isa::multiprocessor(*known) : std::nullopt;
 }
 
 std::string_view text(OccupancyLimit limit) {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "pyptx/driver/occupancy.h"
 #include "pyptx/driver/plan.h"
+#include "pyptx/isa/limits.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::driver {
@@ -19,8 +19,11 @@ using diag::Kind;
 using support::concat;
 using Problem = std::optional<Diagnostic>;
 
-constexpr Dim3 kMaxBlock{kLargestBlock[0], kLargestBlock[1], kLargestBlock[2]};
-constexpr Dim3 kMaxGrid{0x7fffffff, 65535, 65535};
+using isa::kBlockThreads;
+using isa::kClusterCtas;
+
+constexpr Dim3 kMaxBlock{isa::kLargestBlock[0], isa::kLargestBlock[1], isa::kLargestBlock[2]};
+constexpr Dim3 kMaxGrid{isa::kLargestGrid[0], isa::kLargestGrid[1], isa::kLargestGrid[2]};
 
 std::string text(const Dim3& dim) { return concat("(", dim.x, ", ", dim.y, ", ", dim.z, ")"); }
 
@@ -69,6 +72,9 @@ Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
   if (slot.tensor >= plan.tensor_count) {
     return shape(concat("the tensor of ", name), concat("one of ", plan.tensor_count),
                  concat("tensor ", slot.tensor));
+  }
+  if (slot.kind != ParamSlot::Kind::MapValue && slot.size != 8) {
+    return shape(concat("the size of ", name), "the 8 bytes of an address", concat(slot.size));
   }
   if (slot.kind == ParamSlot::Kind::Pointer) return std::nullopt;
   if (const auto why = slot.map.problem(0)) {

@@ -3,9 +3,9 @@
 // The registry of images and handles, and the C entry point over it (see the header).
 #include "pyptx/interop/registry.h"
 
-#include <exception>
 #include <utility>
 
+#include "pyptx/diag/exception.h"
 #include "pyptx/diag/render.h"
 #include "pyptx/interop/run.h"
 
@@ -177,8 +177,8 @@ int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::s
   // The caller is C: it could let no exception pass.
   try {
     return launch_raw(handle, stream, ptrs, n);
-  } catch (const std::exception& error) {
-    last_error = error.what();
+  } catch (...) {
+    last_error = pyptx::diag::render(pyptx::diag::current_exception(), nullptr);
     return 1;
   }
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "pyptx/diag/exception.h"
 #include "pyptx/diag/render.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/run.h"
@@ -197,10 +198,15 @@ XLA_FFI_Error* execute_cpu(Frame frame, StateType* type) {
 template <typename Body>
 XLA_FFI_Error* serve(XLA_FFI_CallFrame* call_frame, StateType* state, Body&& body) {
   const Frame frame(call_frame);
-  if (XLA_FFI_Metadata* metadata = frame.metadata()) {
-    return describe(frame, call_frame->api, *metadata, state);
+  // The caller is C: it could let no exception pass.
+  try {
+    if (XLA_FFI_Metadata* metadata = frame.metadata()) {
+      return describe(frame, call_frame->api, *metadata, state);
+    }
+    return std::forward<Body>(body)(frame);
+  } catch (...) {
+    return failure(frame, diag::current_exception());
   }
-  return std::forward<Body>(body)(frame);
 }
 
 }  // namespace

@@ -12,7 +12,10 @@ namespace pyptx::ir {
 
 std::uint64_t Variable::size() const {
   const std::uint64_t element = isa::info(type).bits / 8U * std::max<std::uint64_t>(vector, 1);
-  return element * count.value_or(1);
+  const std::uint64_t elements = count.value_or(1);
+  // What no memory holds stays too large: a sum of sizes must not become small again.
+  if (element != 0 && elements > kGreatestSize / element) return kGreatestSize;
+  return element * elements;
 }
 
 std::uint32_t Variable::alignment() const {

@@ -163,6 +163,13 @@ struct TargetRow {
   Target target;
   Version minimum;
   std::uint16_t family = 0;
+  /// Warps, CTAs and KiB of shared memory of a multiprocessor, CTAs of a cluster; 0: not published.
+  struct {
+    std::uint16_t warps = 0;
+    std::uint16_t ctas = 0;
+    std::uint16_t shared_kib = 0;
+    std::uint16_t cluster = 0;
+  } limits;
 };
 
 struct DirectiveRow {

@@ -66,6 +66,7 @@ std::optional<std::string> file(const Diagnostic& diagnostic) {
 }  // namespace
 
 void bind_diag(nb::module_& m) {
+  translate_out_of_memory();
   nb::class_<Diagnostic>(m, "Diagnostic", "One finding about a kernel or a text.")
       .def_prop_ro("code", [](const Diagnostic& d) { return std::string(d.code()); })
       .def_prop_ro("kind", [](const Diagnostic& d) { return std::string(diag::info(d.kind).name); })

@@ -170,8 +170,8 @@ std::optional<OccupancyRow> occupancy(const std::string& target, std::uint32_t r
 /// (the largest block in each direction, its threads, the CTAs of a cluster)
 std::tuple<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t, std::uint32_t>
 launch_limits() {
-  const auto& [x, y, z] = driver::kLargestBlock;
-  return {{x, y, z}, driver::kBlockThreads, driver::kClusterCtas};
+  const auto& [x, y, z] = isa::kLargestBlock;
+  return {{x, y, z}, isa::kBlockThreads, isa::kClusterCtas};
 }
 
 std::optional<std::uint32_t> shared_of_cta(const std::string& target) {

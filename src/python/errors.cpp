@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "errors.h"
 
+#include <exception>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "pyptx/diag/exception.h"
 #include "pyptx/diag/render.h"
 
 namespace pyptx::python {
@@ -47,6 +51,28 @@ void raise(std::span<const diag::Diagnostic> diagnostics, const diag::LocationTa
 
 void raise(const diag::Diagnostic& diagnostic, const diag::LocationTable* table) {
   raise(std::span(&diagnostic, 1), table);
+}
+
+void set_current_exception() noexcept {
+  try {
+    raise(diag::current_exception());
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (...) {  // not even the words of it can be had
+    PyErr_NoMemory();
+  }
+}
+
+void translate_out_of_memory() {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      set_current_exception();
+    } catch (const std::length_error&) {
+      set_current_exception();
+    }
+  });
 }
 
 }  // namespace pyptx::python

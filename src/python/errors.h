@@ -7,8 +7,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <exception>
-#include <new>
 #include <span>
 #include <typeinfo>
 #include <utility>
@@ -39,6 +37,11 @@ inline void unwrap(const diag::Status& status, const diag::LocationTable* table 
 /// A `_core.Diagnostic` whose place is resolved, so that it outlives the module it came from.
 diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table);
 
+/// Sets the Python error of the exception of C++ that is being handled: PTX0820, PTX0821.
+void set_current_exception() noexcept;
+/// Lets the bindings do that where there is no memory.
+void translate_out_of_memory();
+
 /// Turns a C++ exception into a Python one, for functions that CPython calls.
 template <typename F>
 PyObject* with_python_errors(F&& body) {
@@ -49,12 +52,10 @@ PyObject* with_python_errors(F&& body) {
   } catch (const nanobind::builtin_exception& error) {
     const bool value = error.type() == nanobind::exception_type::value_error;
     PyErr_SetString(value ? PyExc_ValueError : PyExc_TypeError, error.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
   } catch (const std::bad_cast& error) {
     PyErr_SetString(PyExc_TypeError, error.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    set_current_exception();
   }
   return nullptr;
 }

@@ -82,8 +82,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
     error.restore();
   } catch (const nb::builtin_exception& error) {
     PyErr_SetString(PyExc_TypeError, error.what());
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    set_current_exception();
   }
   return nullptr;
 }

@@ -12,6 +12,7 @@
 #include "availability.h"
 #include "header.h"
 #include "prototype.h"
+#include "pyptx/isa/limits.h"
 
 namespace pyptx::verify {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 using diag::Diagnostic;
 using diag::Kind;
 
-constexpr std::int64_t kMostRegisters = 255;
 constexpr std::int64_t kLastLanguage = 10;
 constexpr std::int64_t kMostControl = 11;
 
@@ -111,7 +111,7 @@ class DirectiveCheck {
       if (name == "abi_preserve_control" && value > kMostControl) {
         return bad_value(name, "0 to 11", value);
       }
-      if (name == "maxnreg" && value > kMostRegisters) {
+      if (name == "maxnreg" && value > std::int64_t{isa::kThreadRegisters}) {
         add(Diagnostic(Kind::DirectiveIgnored, {".maxnreg", "a thread has at most 255 registers"}),
             name);
       }

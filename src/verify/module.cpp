@@ -7,6 +7,7 @@
 #include "declaration.h"
 #include "findings.h"
 #include "header.h"
+#include "memory_limits.h"
 #include "prototype.h"
 
 namespace pyptx::verify {
@@ -23,9 +24,9 @@ class ModuleCheck {
     if (module_.items.empty()) {
       for (const ir::Variable& variable : module_.variables) this->variable(variable);
       for (const auto& function : module_.functions) this->function(*function);
-      return;
     }
     for (const ir::Item& item : module_.items) this->item(item);
+    check_memory_limits(findings_);
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "declaration.h"
 #include "prototype.h"
+#include "pyptx/isa/limits.h"
 
 namespace pyptx::verify {
 namespace {
@@ -19,8 +20,6 @@ using ir::Space;
 
 constexpr std::string_view kAnchor = "function-declarations-and-definitions";
 constexpr std::uint32_t kMaxFunctionAlignment = 128;
-constexpr std::uint64_t kEntryBytes = 32764;
-constexpr std::uint64_t kOldEntryBytes = 4352;  // before PTX ISA 8.1
 
 class ParameterCheck {
  public:
@@ -41,7 +40,7 @@ class ParameterCheck {
       bytes = (bytes + alignment - 1) / alignment * alignment + parameter.size();
     }
     const bool is_old = findings_.module().version < isa::Version{8, 1};
-    const std::uint64_t limit = is_old ? kOldEntryBytes : kEntryBytes;
+    const std::uint64_t limit = is_old ? isa::kOldParameterBytes : isa::kParameterBytes;
     if (bytes > limit) {
       refuse(parameters.back(), "the parameters have " + std::to_string(bytes) +
                                     " bytes together, at most " + std::to_string(limit) +

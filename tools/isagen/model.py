@@ -54,7 +54,10 @@ def _load_targets(table: Table, data: dict[str, Any]) -> None:
             version = facts.get(suffix or "plain")
             if version:
                 family = facts.get("family", 0)
-                entry = TargetEntry(int(number), suffix, parse_needs(version).version, family)
+                limits = tuple(facts.get(name, 0) for name in ("warps", "ctas", "shared"))
+                cluster = facts.get("cluster", 1 if all(limits) else 0)
+                minimum = parse_needs(version).version
+                entry = TargetEntry(int(number), suffix, minimum, family, (*limits, cluster))
                 table.targets.append(entry)
 
 

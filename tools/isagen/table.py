@@ -28,12 +28,17 @@ class TypeEntry:
 
 @dataclass(frozen=True)
 class TargetEntry:
-    """One target with its minimum version; family 0: none."""
+    """One target with its minimum version; family 0: none.
+
+    `limits` are the warps, CTAs and KiB of shared memory of a multiprocessor, and the CTAs of the
+    largest cluster; zero where they are not published.
+    """
 
     sm: int
     suffix: str
     version: tuple[int, int]
     family: int
+    limits: tuple[int, int, int, int] = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,10 @@ def _targets(table: Table) -> list[str]:
     for entry in table.targets:
         suffix = f"'{entry.suffix}'" if entry.suffix else "0"
         major, minor = entry.version
-        rows.append(f"{{{{{entry.sm}, {suffix}}}, {{{major}, {minor}}}, {entry.family}}}")
+        limits = ", ".join(str(limit) for limit in entry.limits)
+        rows.append(
+            f"{{{{{entry.sm}, {suffix}}}, {{{major}, {minor}}}, {entry.family}, {{{limits}}}}}"
+        )
     return rows
 
 

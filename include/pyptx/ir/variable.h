@@ -111,7 +111,8 @@ struct Variable {
   std::vector<Property> properties;
   bool has_properties = false;
 
-  /// Bytes it occupies (0 for `name[]`).
+  /// Bytes it occupies (0 for `name[]`), at most kGreatestSize: 2^20 of them fit 64 bits.
+  static constexpr std::uint64_t kGreatestSize = std::uint64_t{1} << 43;
   std::uint64_t size() const;
   std::uint32_t alignment() const;
 };

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/diag/exception.h"
+
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+namespace pyptx::diag {
+
+Diagnostic current_exception() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return {Kind::OutOfMemory, {}};
+  } catch (const std::length_error&) {  // a size that no memory holds
+    return {Kind::OutOfMemory, {}};
+  } catch (const std::exception& error) {
+    return {Kind::UnexpectedException, {error.what()}};
+  } catch (...) {
+    return {Kind::UnexpectedException, {"it is no std::exception"}};
+  }
+}
+
+}  // namespace pyptx::diag

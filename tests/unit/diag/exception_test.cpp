@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pyptx/diag/exception.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "golden.h"
+
+namespace pyptx::diag {
+namespace {
+
+template <typename F>
+Diagnostic thrown_by(F&& body) {
+  try {
+    body();
+  } catch (...) {
+    return current_exception();
+  }
+  return {};
+}
+
+TEST(CurrentException, MemoryAndTheRest) {
+  golden::Folder goldens("exceptions");
+  goldens.expect(thrown_by([] { throw std::bad_alloc(); }));
+  goldens.expect(thrown_by([] { throw std::runtime_error("the words of it"); }));
+  goldens.expect_complete();
+  EXPECT_EQ(thrown_by([] { std::vector<int>().reserve(~std::size_t{0}); }).kind, Kind::OutOfMemory);
+  EXPECT_EQ(thrown_by([] { throw 7; }).kind, Kind::UnexpectedException);
+}
+
+}  // namespace
+}  // namespace pyptx::diag
