@@ -17,11 +17,19 @@ namespace {
 constexpr u32 kQuantum = 2048;
 /// Rounds of timed-out waits without any event in between before it counts as a deadlock.
 constexpr u32 kStuckRounds = 32;
+/// What a cluster may print: more than anybody reads.
+constexpr std::size_t kMostOutput = 1U << 24;
 
 }  // namespace
 
 Cluster::Cluster() = default;
 Cluster::~Cluster() = default;
+
+void Cluster::print(std::string_view text) {
+  const std::size_t room = kMostOutput - output.size();
+  output += text.substr(0, room);
+  if (text.size() > room) lost_output += text.size() - room;
+}
 
 bool Cluster::is_over(Warp& warp, Split& split) {
   if (split.timed_out) return true;

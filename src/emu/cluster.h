@@ -7,6 +7,8 @@
 
 #include <array>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/bulk_queue.h"
@@ -64,7 +66,9 @@ struct Cluster {
   u32 arrived = 0;  // threads at the cluster barrier
   u64 generation = 0;
   std::unique_ptr<diag::Diagnostic> error;
-  std::string output;  // of vprintf
+  std::string output;   // of vprintf
+  u64 lost_output = 0;  // bytes that were printed beyond what is kept
+  void print(std::string_view text);
 
   /// Runs about `budget` warp instructions; fewer when the pulse says that the run is to end.
   State run(u64 budget, u64* counts, Pulse& pulse);

@@ -35,9 +35,9 @@ void Cta::lanes_exited(Warp& warp, u32 mask) {
 }
 
 std::byte* Cta::local_of(u32 warp, u32 lane) {
-  const u32 bytes = cluster->program->local_bytes;
-  if (local.empty()) local.resize(static_cast<std::size_t>(bytes) * kLanes * warps.size());
-  return local.data() + static_cast<std::size_t>(bytes) * (warp * kLanes + lane);
+  const u64 bytes = cluster->program->local_bytes;
+  if (local.empty()) local = AlignedBytes(bytes * kLanes * warps.size());
+  return local.data() + bytes * (u64{warp} * kLanes + lane);
 }
 
 }  // namespace pyptx::emu

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "aligned_bytes.h"
 #include "async/copy_queue.h"
 #include "async/wgmma_queue.h"
 #include "mbarrier.h"
@@ -40,7 +41,7 @@ struct Cta {
   u32 finished_warps = 0;
   std::vector<std::byte> shared;  // the reserved part included
   WrittenWords written;           // of shared
-  std::vector<std::byte> local;   // allocated on first use
+  AlignedBytes local;             // made on first use
   std::unique_ptr<std::byte[]> register_storage;
   std::vector<Warp> warps;
   std::array<NamedBarrier, 16> barriers;

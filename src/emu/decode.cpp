@@ -3,10 +3,13 @@
 // ir::Function -> Program. Everything that can be refused is refused here, with the name of the
 // instruction and the reason, before anything runs.
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 #include <string>
 
 #include "guard.h"
 #include "lowering.h"
+#include "pyptx/diag/exception.h"
 #include "pyptx/emu/emulator.h"
 #include "select.h"
 #include "sem/control.h"
@@ -48,6 +51,7 @@ class Decoder {
         targets_(targets) {}
 
   diag::Status run() {
+    if (auto problem = layout_.problem()) return diag::fail(at_function(std::move(*problem)));
     for (const ir::Statement& statement : program_.function->body) {
       if (statement.kind != ir::StatementKind::Instruction) continue;
       diag::Status status = instruction(statement.index);
@@ -59,11 +63,16 @@ class Decoder {
     end.index = program_.code.empty() ? 0 : program_.code.back().index;
     program_.code.push_back(end);
     program_.accesses.emplace_back();
-    program_.register_bytes = (layout_.register_file_bytes() + 63U) & ~63U;
+    if (auto problem = layout_.problem()) return diag::fail(at_function(std::move(*problem)));
+    program_.register_bytes = static_cast<u32>((layout_.register_file_bytes() + 63U) & ~u64{63});
     return diag::success();
   }
 
  private:
+  diag::Diagnostic at_function(diag::Diagnostic problem) const {
+    return placed(*program_.module, std::move(problem), program_.function->loc);
+  }
+
   diag::Status instruction(u32 index) {
     const ir::Instruction& source = program_.function->instructions[index];
     Lowering low(program_, layout_, source, targets_);
@@ -102,14 +111,11 @@ class Decoder {
 
 /// Initialisers may hold addresses of variables in the module's memory, and of nothing else.
 diag::Status check_initializers(const Program& program) {
+  const auto known = program.addressable();
   for (const Place& place : program.variables) {
     for (const ir::InitialValue& value : place.variable->initializer) {
       if (!value.is_address()) continue;
-      const bool known = std::ranges::any_of(program.variables, [&](const Place& other) {
-        return other.variable->name == value.symbol &&
-               (other.space == Space::Global || other.space == Space::Const);
-      });
-      if (known) continue;
+      if (known.contains(static_cast<u32>(value.symbol))) continue;
       return diag::fail(placed(
           *program.module,
           diag::Diagnostic(diag::Kind::EmuUnsupported,
@@ -134,7 +140,9 @@ void read_directives(Program& program) {
     if (name == "maxntid") {
       u32 threads[3];
       fill(threads, directive.values);
-      program.maximum_threads = threads[0] * threads[1] * threads[2];
+      const u64 most = u64{threads[0]} * threads[1];
+      program.maximum_threads =
+          static_cast<u32>(std::min<u64>(most, ~0U) * threads[2] > ~0U ? ~0U : most * threads[2]);
     }
   }
 }
@@ -142,7 +150,7 @@ void read_directives(Program& program) {
 }  // namespace
 
 diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Module> module,
-                                                    std::string_view entry) {
+                                                    std::string_view entry) try {
   auto program = std::make_shared<Program>();
   program->function = module->entry(entry);
   program->module = std::move(module);
@@ -158,6 +166,19 @@ diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Mo
   if (!status) return status.failure();
   add_guards(*program);
   return std::shared_ptr<const Program>(std::move(program));
+} catch (const std::bad_alloc&) {
+  return diag::fail(diag::current_exception());
+} catch (const std::length_error&) {
+  return diag::fail(diag::current_exception());
+}
+
+std::unordered_map<u32, const Place*> Program::addressable() const {
+  std::unordered_map<u32, const Place*> places;
+  for (const Place& place : variables) {
+    if (place.space != Space::Global && place.space != Space::Const) continue;
+    places.emplace(static_cast<u32>(place.variable->name), &place);
+  }
+  return places;
 }
 
 std::span<const ParamPlace> params(const Program& program) { return program.parameters; }

@@ -2,7 +2,10 @@
 //
 // A launch: checks, then clusters over OS threads. Clusters that talk to each other through global
 // memory run on one thread in turns, so that the same seed gives the same bits.
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,13 +13,17 @@
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 
 #include "cluster.h"
 #include "observe/observer.h"
+#include "pyptx/diag/exception.h"
+#include "pyptx/isa/limits.h"
 
 namespace pyptx::emu {
 namespace {
@@ -29,6 +36,26 @@ constexpr std::chrono::microseconds kAlone{100};
 /// The work of making a cluster, in instructions.
 constexpr u64 kStart = 256;
 
+/// Threads that a run is given at most, whatever it asks for.
+constexpr u64 kMostThreads = 1024;
+/// What is kept of what a launch prints.
+constexpr u64 kMostOutput = u64{1} << 26;
+
+u64 product(const Dim3& dim) { return u64{dim.x} * dim.y * dim.z; }
+
+/// Where a dimension passes what every target has, that; else nothing. Products of what passes
+/// have 63 bits.
+std::optional<std::string> size_problem(std::string_view what, const Dim3& dim,
+                                        const std::array<u32, 3>& most) {
+  const std::array<u32, 3> sizes{dim.x, dim.y, dim.z};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (sizes[i] >= 1 && sizes[i] <= most[i]) continue;
+    return "the " + std::string(what) + " has " + std::to_string(sizes[i]) + " in " + "xyz"[i] +
+           ", the limits are 1 and " + std::to_string(most[i]);
+  }
+  return std::nullopt;
+}
+
 std::string text(const u32 (&dim)[3]) {
   return "(" + std::to_string(dim[0]) + ", " + std::to_string(dim[1]) + ", " +
          std::to_string(dim[2]) + ")";
@@ -38,14 +65,19 @@ std::optional<std::string> launch_problem(const Program& program, const Launch& 
   const Dim3& grid = launch.grid;
   const Dim3& block = launch.block;
   const Dim3& cluster = launch.cluster;
-  const u64 threads = static_cast<u64>(block.x) * block.y * block.z;
-  const u64 ctas = static_cast<u64>(cluster.x) * cluster.y * cluster.z;
-  if (threads == 0 || threads > 1024) {
+  constexpr u32 kCtas = isa::kClusterCtas;
+  if (auto problem = size_problem("grid", grid, isa::kLargestGrid)) return problem;
+  if (auto problem = size_problem("block", block, isa::kLargestBlock)) return problem;
+  if (auto problem = size_problem("cluster", cluster, {kCtas, kCtas, kCtas})) return problem;
+  const u64 threads = product(block);
+  if (threads > isa::kBlockThreads) {
     return "a block has 1 to 1024 threads, got " + std::to_string(threads);
   }
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return "the grid is empty";
-  if (ctas == 0 || ctas > 16) {
-    return "a cluster has 1 to 16 CTAs, got " + std::to_string(ctas);
+  const auto& target = program.module->target;
+  const auto limits = isa::multiprocessor_or_largest(target);
+  if (product(cluster) > limits.cluster_ctas) {
+    return "a cluster of " + target.text() + " has 1 to " + std::to_string(limits.cluster_ctas) +
+           " CTAs, got " + std::to_string(product(cluster));
   }
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
     return "the grid is not a multiple of the cluster";
@@ -70,11 +102,43 @@ std::optional<std::string> launch_problem(const Program& program, const Launch& 
   if (launch.variables && !launch.variables->fit(program)) {
     return "its variables are those of another program";
   }
-  const u64 shared = kSharedReserved + program.static_shared + u64{launch.dynamic_shared};
-  if (shared > 228U * 1024U) {
-    return std::to_string(shared) + " bytes of shared memory per block are more than 233472";
+  const u64 shared = program.static_shared + launch.dynamic_shared;
+  if (shared > limits.shared_of_cta()) {
+    return std::to_string(shared) + " bytes of shared memory per block are more than the " +
+           std::to_string(limits.shared_of_cta()) + " of " + target.text();
   }
   return std::nullopt;
+}
+
+/// What the emulator itself needs, where that is more than the machine has: a run that the system
+/// would end for want of memory is not begun.
+std::optional<std::string> memory_problem(const Program& program, const Launch& launch,
+                                          u64 resident) {
+  const u64 threads = product(launch.block);
+  const u64 warps = (threads + kLanes - 1) / kLanes;
+  const u64 shared = kSharedReserved + program.static_shared + launch.dynamic_shared;
+  constexpr u64 kStamps = 4;  // bytes of them for each byte of shared memory
+  const u64 per_cta = shared * (launch.options.races ? 1 + kStamps : 1) +
+                      warps * (program.register_bytes + sizeof(Warp)) +
+                      warps * kLanes * program.local_bytes;
+  const u64 needed = program.global_bytes + resident * product(launch.cluster) * per_cta;
+  static const u64 present =
+      static_cast<u64>(sysconf(_SC_PHYS_PAGES)) * static_cast<u64>(sysconf(_SC_PAGESIZE));
+  if (needed <= present) return std::nullopt;
+  return "it takes " + std::to_string(needed) + " bytes to emulate, this machine has " +
+         std::to_string(present);
+}
+
+u64 cluster_count(const Launch& launch) {
+  return u64{launch.grid.x / launch.cluster.x} * (launch.grid.y / launch.cluster.y) *
+         (launch.grid.z / launch.cluster.z);
+}
+
+u64 thread_count(const Launch& launch) {
+  // Asked once: the answer comes from files, which is longer than a small launch.
+  static const u64 cores = std::max(1U, std::thread::hardware_concurrency());
+  const u64 threads = launch.options.threads == 0 ? cores : launch.options.threads;
+  return std::min({threads, kMostThreads, cluster_count(launch)});
 }
 
 class Grid {
@@ -86,15 +150,11 @@ class Grid {
                       ? std::make_unique<Observed>(program)
                       : nullptr),
         memory_(program, launch),
-        clusters_(static_cast<u64>(launch.grid.x / launch.cluster.x) *
-                  (launch.grid.y / launch.cluster.y) * (launch.grid.z / launch.cluster.z)),
-        stop_(launch.options, clusters_ * launch.cluster.x * launch.cluster.y * launch.cluster.z) {}
+        clusters_(cluster_count(launch)),
+        stop_(launch.options, clusters_ * product(launch.cluster)) {}
 
   diag::Result<Report> run() {
-    // Asked once: the answer comes from files, which is longer than a small launch.
-    static const u64 cores = std::max(1U, std::thread::hardware_concurrency());
-    u64 threads = launch_.options.threads == 0 ? cores : launch_.options.threads;
-    threads = std::min(threads, clusters_);
+    const u64 threads = thread_count(launch_);
     if (launch_.options.trace != nullptr) {
       trace_.emplace(*launch_.options.trace);
       labels_.emplace(program_);
@@ -109,6 +169,7 @@ class Grid {
     if (trace_) trace_->finish();
     std::ostream& out = launch_.options.output != nullptr ? *launch_.options.output : std::cout;
     for (const auto& [cluster, text] : output_) out << text;
+    if (lost_output_ != 0) out << "[" << lost_output_ << " more bytes were printed]\n";
     if (!output_.empty()) out.flush();
     // What is wrong with the kernel is more than that it was stopped.
     if (!error_) error_ = stop_.take(*program_.module);
@@ -204,10 +265,7 @@ class Grid {
   /// The cluster is through: takes what its observer has gathered.
   void end(Cluster& cluster) {
     stop_.add_done(cluster.ctas.size());
-    if (!cluster.output.empty()) {
-      const std::lock_guard lock(mutex_);
-      output_.emplace(cluster.index, std::move(cluster.output));
-    }
+    if (!cluster.output.empty()) keep_output(cluster);
     if (!cluster.observer) return;
     Timeline& timeline = cluster.observer->timeline();
     std::string text = trace_ ? trace_text(cluster, timeline, *labels_) : std::string();
@@ -220,6 +278,22 @@ class Grid {
   void leave(Cluster& cluster) {
     stop_.add_standing(cluster.index, cluster.standing());
     end(cluster);
+  }
+
+  /// Of clusters in their order as much as there is room for, whoever comes first.
+  void keep_output(Cluster& cluster) {
+    const std::lock_guard lock(mutex_);
+    lost_output_ += cluster.lost_output;
+    kept_output_ += cluster.output.size();
+    output_.emplace(cluster.index, std::move(cluster.output));
+    while (!output_.empty() &&
+           (kept_output_ > kMostOutput || output_.rbegin()->first > last_kept_)) {
+      const auto last = std::prev(output_.end());
+      last_kept_ = std::min(last_kept_, last->first == 0 ? 0 : last->first - 1);
+      kept_output_ -= last->second.size();
+      lost_output_ += last->second.size();
+      output_.erase(last);
+    }
   }
 
   /// Calls after_turn() now and then.
@@ -299,6 +373,9 @@ class Grid {
   std::optional<TraceLabels> labels_;  // where there is a trace
   Tally tally_;
   std::map<u64, std::string> output_;  // of each cluster that printed
+  u64 kept_output_ = 0;                // bytes of it
+  u64 lost_output_ = 0;
+  u64 last_kept_ = ~0ULL;  // no later cluster's output is kept
   GlobalMemory memory_;
   u64 clusters_;
   std::atomic<u64> next_{0};
@@ -312,12 +389,20 @@ class Grid {
 
 }  // namespace
 
-diag::Result<Report> run(const Program& program, const Launch& launch) {
-  if (const auto problem = launch_problem(program, launch)) {
-    return diag::fail(diag::Kind::EmuLaunch, {*problem});
+diag::Result<Report> run(const Program& program, const Launch& launch) try {
+  auto problem = launch_problem(program, launch);
+  if (!problem) {
+    const u64 resident =
+        program.is_ordered ? std::min(kResident, cluster_count(launch)) : thread_count(launch);
+    problem = memory_problem(program, launch, resident);
   }
+  if (problem) return diag::fail(diag::Kind::EmuLaunch, {*problem});
   Grid grid(program, launch);
   return grid.run();
+} catch (const std::bad_alloc&) {
+  return diag::fail(diag::current_exception());
+} catch (const std::length_error&) {
+  return diag::fail(diag::current_exception());
 }
 
 }  // namespace pyptx::emu

@@ -2,11 +2,18 @@
 //
 // Where registers, literals, variables and parameters of an entry lie.
 #include <algorithm>
+#include <string>
 
 #include "lowering.h"
+#include "pyptx/isa/limits.h"
 
 namespace pyptx::emu {
 namespace {
+
+/// Of the register file of a warp: offsets in it have 32 bits.
+constexpr u64 kMostRegisterBytes = u64{1} << 30;
+/// No total grows past this, so that none wraps; every limit is far below.
+constexpr u64 kTooMuch = u64{1} << 60;
 
 u64 align_up(u64 value, u64 alignment) {
   return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
@@ -69,6 +76,12 @@ Layout::Layout(Program& program, const ir::Module& module, const ir::Function& f
     offsets_.push_back(take(bytes == 0 ? 4 : bytes * kLanes));
   }
   place_parameters();
+  for (const ir::Variable& variable : function.variables) {
+    if (variable.space != ir::Space::Param) continue;
+    CallSlot& slot = call_slots_[static_cast<u32>(variable.name)];
+    slot.bytes = std::max(slot.bytes, variable.size());
+    slot.align = std::max(slot.align, variable.alignment());
+  }
   for (const ir::Variable& variable : module.variables) place_variable(variable);
   for (const ir::Variable& variable : function.variables) place_variable(variable);
   place_dynamic_shared();
@@ -76,10 +89,10 @@ Layout::Layout(Program& program, const ir::Module& module, const ir::Function& f
 
 u32 Layout::take(u32 bytes) {
   // Vectors of lanes start on a cache line; predicate words are packed.
-  if (bytes > 4) next_ = static_cast<u32>(align_up(next_, 64));
-  const u32 at = next_;
+  if (bytes > 4) next_ = align_up(next_, 64);
+  const u64 at = next_;
   next_ += bytes;
-  return at;
+  return static_cast<u32>(at);  // see problem()
 }
 
 u32 Layout::register_bits(ir::RegisterId id) const {
@@ -89,21 +102,19 @@ u32 Layout::register_bits(ir::RegisterId id) const {
 }
 
 u32 Layout::literal(u32 lane_size, u64 bits) {
-  auto& known = lane_size == 8 ? literals64_ : literals32_;
-  // A predicate word and 32 equal lanes are different things: keep their keys apart.
-  const u64 key = lane_size == 0 ? bits | 1ULL << 40 : bits;
-  const auto found = known.find(key);
-  if (found != known.end()) return found->second;
+  const std::pair key(lane_size, bits);
+  const auto found = literals_.find(key);
+  if (found != literals_.end()) return found->second;
   Fixed fixed;
   fixed.bytes = static_cast<u8>(lane_size);
   fixed.bits = bits;
   fixed.offset = take(lane_size == 0 ? 4 : lane_size * kLanes);
   program_.fixed.push_back(fixed);
-  return known.emplace(key, fixed.offset).first->second;
+  return literals_.emplace(key, fixed.offset).first->second;
 }
 
-u32 Layout::special(SpecialId id, u32 component, u32 lane_size) {
-  const u64 key = static_cast<u64>(id) << 40 | static_cast<u64>(lane_size) << 32 | component;
+u32 Layout::special(SpecialId id, u64 component, u32 lane_size) {
+  const std::tuple key(id, lane_size, component);
   const auto found = specials_.find(key);
   if (found != specials_.end()) return found->second;
   Fixed fixed;
@@ -121,6 +132,22 @@ u32 Layout::sink() {
   return *sink_;
 }
 
+std::span<const ir::LabelId> Layout::branch_targets(u32 list) {
+  if (!knows_branch_lists_) {
+    knows_branch_lists_ = true;
+    u32 last = ~0U;  // the label before the statement
+    for (const ir::Statement& statement : function_.body) {
+      if (statement.kind == ir::StatementKind::Label) last = statement.index;
+      if (statement.kind == ir::StatementKind::BranchTargets) {
+        branch_lists_.emplace(last, statement.index);
+      }
+    }
+  }
+  const auto found = branch_lists_.find(list);
+  if (found == branch_lists_.end()) return {};
+  return function_.branch_targets[found->second];
+}
+
 const Place* Layout::variable(ir::Symbol name) const {
   const auto found = variables_.find(static_cast<u32>(name));
   return found == variables_.end() ? nullptr : &program_.variables[found->second];
@@ -134,13 +161,20 @@ const ParamPlace* Layout::parameter(ir::Symbol name) const {
 void Layout::place_parameters() {
   u64 offset = 0;
   for (const ir::Variable& parameter : function_.parameters) {
-    offset = align_up(offset, parameter.alignment());
+    offset = std::min(align_up(offset, parameter.alignment()), kTooMuch);
     parameters_.emplace(static_cast<u32>(parameter.name), program_.parameters.size());
     program_.parameters.push_back({std::string(module_.text(parameter.name)),
                                    static_cast<u32>(offset), static_cast<u32>(parameter.size())});
     offset += parameter.size();
   }
+  param_bytes_ = offset;
   program_.param_bytes = static_cast<u32>(offset);
+}
+
+void Layout::put(Place& place, u64& total, u64 base) {
+  total = align_up(total, place.align);
+  place.offset = base + total;
+  total = std::min(total + place.bytes, kTooMuch);
 }
 
 void Layout::place_variable(const ir::Variable& variable) {
@@ -149,24 +183,19 @@ void Layout::place_variable(const ir::Variable& variable) {
   place.bytes = variable.size();
   place.align = std::max(1U, variable.alignment());
   place.name = module_.text(variable.name);
-  const auto put = [&place](auto& total, u64 base) {
-    total = static_cast<std::remove_reference_t<decltype(total)>>(align_up(total, place.align));
-    place.offset = base + total;
-    total = static_cast<std::remove_reference_t<decltype(total)>>(total + place.bytes);
-  };
   switch (variable.space) {
     case ir::Space::Shared:
       place.space = Space::Shared;
       if (variable.linkage == ir::Linkage::Extern || variable.count == 0U) {
-        program_.dynamic_align = std::max(program_.dynamic_align, place.align);
+        program_.dynamic_align = std::max<u64>(program_.dynamic_align, place.align);
         place.offset = ~0ULL;  // after all static variables: set when they are known
       } else {
-        put(program_.static_shared, kSharedReserved);
+        put(place, program_.static_shared, kSharedReserved);
       }
       break;
     case ir::Space::Local:
       place.space = Space::Local;
-      put(program_.local_bytes, 0);
+      put(place, program_.local_bytes, 0);
       break;
     case ir::Space::Param: {  // of a call; blocks may use one name again, one after the other
       if (&variable < function_.variables.data() ||
@@ -174,22 +203,20 @@ void Layout::place_variable(const ir::Variable& variable) {
           variables_.contains(static_cast<u32>(variable.name))) {
         return;
       }
-      for (const ir::Variable& other : function_.variables) {
-        if (other.name != variable.name || other.space != ir::Space::Param) continue;
-        place.bytes = std::max<u64>(place.bytes, other.size());
-        place.align = std::max(place.align, other.alignment());
-      }
+      const CallSlot& slot = call_slots_[static_cast<u32>(variable.name)];
+      place.bytes = slot.bytes;
+      place.align = std::max(1U, slot.align);
       place.space = Space::Local;
-      put(program_.local_bytes, 0);
+      put(place, program_.local_bytes, 0);
       break;
     }
     case ir::Space::Const:
       place.space = Space::Const;
-      put(program_.const_bytes, 0);
+      put(place, program_.const_bytes, 0);
       break;
     case ir::Space::Global:
       place.space = Space::Global;
-      put(program_.global_bytes, 0);
+      put(place, program_.global_bytes, 0);
       break;
     default:
       return;
@@ -199,13 +226,37 @@ void Layout::place_variable(const ir::Variable& variable) {
 }
 
 void Layout::place_dynamic_shared() {
-  program_.static_shared =
-      static_cast<u32>(align_up(program_.static_shared, program_.dynamic_align));
+  declared_shared_ = program_.static_shared;
+  program_.static_shared = align_up(program_.static_shared, program_.dynamic_align);
+  program_.local_bytes = align_up(program_.local_bytes, 16);
   for (Place& place : program_.variables) {
     if (place.space == Space::Shared && place.offset == ~0ULL) {
       place.offset = kSharedReserved + program_.static_shared;
     }
   }
+}
+
+std::optional<diag::Diagnostic> Layout::problem() const {
+  const std::string name(module_.text(function_.name));
+  const auto over = [&](u64 bytes, std::string_view what, u64 limit) {
+    return diag::Diagnostic(diag::Kind::TargetLimit, {name, std::to_string(bytes),
+                                                      std::string(what), std::to_string(limit)});
+  };
+  const u64 shared = isa::static_shared_bytes(module_.target);
+  if (declared_shared_ > shared) return over(declared_shared_, "in .shared", shared);
+  if (program_.local_bytes > isa::kLocalBytes) {
+    return over(program_.local_bytes, "of local memory per thread", isa::kLocalBytes);
+  }
+  if (program_.const_bytes > isa::kConstBytes) {
+    return over(program_.const_bytes, "in .const", isa::kConstBytes);
+  }
+  if (param_bytes_ > isa::kParameterBytes) {
+    return over(param_bytes_, "of parameters", isa::kParameterBytes);
+  }
+  if (next_ > kMostRegisterBytes) {
+    return over(next_, "of registers and literals per warp", kMostRegisterBytes);
+  }
+  return std::nullopt;
 }
 
 }  // namespace pyptx::emu

@@ -48,6 +48,18 @@ Lowering::Lowering(Program& program, Layout& layout, const ir::Instruction& inst
   used_.resize(modifiers_.size());
 }
 
+const ir::Operand& Lowering::operand(std::size_t i) {
+  static const ir::Operand kMissing{};
+  if (i < operands_.size()) return operands_[i];
+  refuse("an operand is missing");
+  return kMissing;
+}
+
+const ir::Operand& Lowering::child(const ir::Operand& operand, std::size_t i) {
+  const auto parts = children(operand);
+  return i < parts.size() ? parts[i] : this->operand(operands_.size());
+}
+
 bool Lowering::take(std::string_view modifier) {
   for (std::size_t i = 0; i < modifiers_.size(); ++i) {
     if (!used_[i] && modifiers_[i] == modifier) {
@@ -150,7 +162,8 @@ u32 Lowering::bits_of(const ir::Operand& given) const {
 u32 Lowering::symbol_lanes(const ir::Operand& operand, Ty type) {
   const auto name = static_cast<ir::Symbol>(operand.index);
   if (const ParamPlace* parameter = layout_.parameter(name)) {
-    return layout_.literal(8, kParamWindow + parameter->offset + static_cast<u64>(operand.value));
+    const u64 at = kParamWindow + parameter->offset + static_cast<u64>(operand.value);
+    return layout_.literal(lane_bytes(info(type).bits), at);
   }
   const Place* place = layout_.variable(name);
   if (place == nullptr) {
@@ -167,8 +180,8 @@ u32 Lowering::symbol_lanes(const ir::Operand& operand, Ty type) {
       return layout_.literal(bytes, address);
     default:  // global and const variables get their address when the grid starts
       return layout_.special(
-          place->space == Space::Const ? SpecialId::ConstBase : SpecialId::GlobalBase,
-          static_cast<u32>(address), bytes);
+          place->space == Space::Const ? SpecialId::ConstBase : SpecialId::GlobalBase, address,
+          bytes);
   }
 }
 
@@ -185,18 +198,20 @@ u32 Lowering::source_any(const ir::Operand& given, Ty type, u8& bytes) {
   switch (operand.kind) {
     case ir::OperandKind::Register:
       bytes = static_cast<u8>(lane_bytes(layout_.register_bits(operand.register_id())));
+      if (bytes == 0 && type != Ty::Pred) refuse("an operand is a predicate");
       return layout_.register_offset(operand.register_id());
     case ir::OperandKind::Integer:
     case ir::OperandKind::Float32:
     case ir::OperandKind::Float64: {
       u64 bits = literal_bits(operand, type);
+      if (bytes > 8) refuse("a literal of 128 bits cannot run");
       if (info(type).bits < 64) bits &= (1ULL << info(type).bits) - 1;
       return layout_.literal(bytes, bits);
     }
     case ir::OperandKind::Special: {
       const auto special = static_cast<isa::SpecialRegister>(operand.index);
       const SpecialId id = special_id(isa::info(special).name);
-      if (id == SpecialId::Unknown || id >= SpecialId::Clock) {
+      if (id == SpecialId::Unknown || id >= SpecialId::Clock || bytes == 0 || bytes > 8) {
         refuse("the special register " + std::string(isa::info(special).name) +
                " is not available as this operand");
       }
@@ -271,6 +286,7 @@ AddressOperand Lowering::address(const ir::Operand& operand) {
     return result;
   }
   result.base = source_any(base, Ty::B64, result.base_bytes);
+  if (result.base_bytes != 4 && result.base_bytes != 8) refuse("its address has 32 or 64 bits");
   return result;
 }
 
@@ -286,27 +302,23 @@ u32 Lowering::label(const ir::Operand& operand) const {
 }
 
 std::vector<u32> Lowering::branch_targets(const ir::Operand& list) const {
-  const ir::Function& function = *program_.function;
-  u32 last = ~0U;  // the label before the statement
   std::vector<u32> targets;
-  for (const ir::Statement& statement : function.body) {
-    if (statement.kind == ir::StatementKind::Label) last = statement.index;
-    if (statement.kind != ir::StatementKind::BranchTargets || last != list.index) continue;
-    for (const ir::LabelId label : function.branch_targets[statement.index]) {
-      targets.push_back(label_targets_[static_cast<u32>(label)]);
-    }
+  for (const ir::LabelId label : layout_.branch_targets(list.index)) {
+    const u32 target = label_targets_[static_cast<u32>(label)];
+    if (target == ~0U) return {};  // declared nowhere in this function
+    targets.push_back(target);
   }
   return targets;
 }
 
-std::optional<u32> Lowering::call_parameter(const ir::Operand& operand) const {
-  if (operand.kind != ir::OperandKind::Symbol) return std::nullopt;
+const Place* Lowering::call_parameter(const ir::Operand& operand) const {
+  if (operand.kind != ir::OperandKind::Symbol) return nullptr;
   const Place* place = layout_.variable(static_cast<ir::Symbol>(operand.index));
-  if (place == nullptr || place->space != Space::Local) return std::nullopt;
-  return static_cast<u32>(place->offset);
+  return place != nullptr && place->space == Space::Local ? place : nullptr;
 }
 
 void Lowering::set_list(std::span<const u32> offsets) {
+  if (offsets.size() > 0xFFFFU) refuse("it has more than 65535 operands or targets");
   out.list = static_cast<u32>(program_.lists.size());
   out.list_count = static_cast<u16>(offsets.size());
   program_.lists.insert(program_.lists.end(), offsets.begin(), offsets.end());

@@ -7,11 +7,14 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "program.h"
@@ -27,15 +30,20 @@ class Layout {
   u32 register_offset(ir::RegisterId id) const { return offsets_[static_cast<u32>(id)]; }
   u32 register_bits(ir::RegisterId id) const;
   u32 literal(u32 lane_bytes, u64 bits);
-  u32 special(SpecialId id, u32 component, u32 lane_bytes);
+  u32 special(SpecialId id, u64 component, u32 lane_bytes);
   /// Scratch lanes for `_`.
   u32 sink();
   const Place* variable(ir::Symbol name) const;
   const ParamPlace* parameter(ir::Symbol name) const;
-  u32 register_file_bytes() const { return next_; }
+  /// The labels of the .branchtargets list that the label `list` names; empty: there is none.
+  std::span<const ir::LabelId> branch_targets(u32 list);
+  u64 register_file_bytes() const { return next_; }
+  /// What of it no target has, or nothing: asked before an offset is used.
+  std::optional<diag::Diagnostic> problem() const;
 
  private:
   u32 take(u32 bytes);
+  void put(Place& place, u64& total, u64 base);
   void place_variable(const ir::Variable& variable);
   void place_parameters();
   void place_dynamic_shared();
@@ -44,12 +52,21 @@ class Layout {
   const ir::Module& module_;
   const ir::Function& function_;
   std::vector<u32> offsets_;
-  std::unordered_map<u64, u32> literals32_;
-  std::unordered_map<u64, u32> literals64_;
-  std::unordered_map<u64, u32> specials_;
+  std::map<std::pair<u32, u64>, u32> literals_;              // by lane bytes and bits
+  std::map<std::tuple<SpecialId, u32, u64>, u32> specials_;  // by lane bytes and component
   std::unordered_map<u32, std::size_t> variables_;
   std::unordered_map<u32, std::size_t> parameters_;
-  u32 next_ = 0;
+  /// The room that all .param variables of one name need.
+  struct CallSlot {
+    u64 bytes = 0;
+    u32 align = 0;
+  };
+  std::unordered_map<u32, CallSlot> call_slots_;
+  std::unordered_map<u32, u32> branch_lists_;  // by the label before them
+  bool knows_branch_lists_ = false;
+  u64 next_ = 0;
+  u64 declared_shared_ = 0;
+  u64 param_bytes_ = 0;
   std::optional<u32> sink_;
 };
 
@@ -91,16 +108,18 @@ class Lowering {
 
   // --- operands ------------------------------------------------------------------------------
   std::size_t count() const { return operands_.size(); }
-  const ir::Operand& operand(std::size_t i) const { return operands_[i]; }
+  /// One that is not there is refused, whatever is asked of it.
+  const ir::Operand& operand(std::size_t i);
+  const ir::Operand& child(const ir::Operand& operand, std::size_t i);
   std::span<const ir::Operand> children(const ir::Operand& operand) const;
   /// {r} is as good as r: the element of a vector of one, else the operand itself.
   const ir::Operand& bare(const ir::Operand& operand) const;
   /// Offset of the lanes of operand `i` read as `type`.
-  u32 source(std::size_t i, Ty type) { return source(operands_[i], type); }
+  u32 source(std::size_t i, Ty type) { return source(operand(i), type); }
   u32 source(const ir::Operand& operand, Ty type);
   /// Any register or literal, with its own width (4, 8 or 16 bytes per lane) in `bytes`.
   u32 source_any(const ir::Operand& operand, Ty type, u8& bytes);
-  u32 dest(std::size_t i, Ty type) { return dest(operands_[i], type); }
+  u32 dest(std::size_t i, Ty type) { return dest(operand(i), type); }
   u32 dest(const ir::Operand& operand, Ty type);
   u32 predicate(const ir::Operand& operand, bool& negated);
   u32 predicate_dest(const ir::Operand& operand);
@@ -109,8 +128,8 @@ class Lowering {
   u32 label(const ir::Operand& operand) const;
   /// Where the labels of a .branchtargets list stand; empty when there is no such list.
   std::vector<u32> branch_targets(const ir::Operand& list) const;
-  /// The offset in local memory of a .param variable of the body.
-  std::optional<u32> call_parameter(const ir::Operand& operand) const;
+  /// Where in local memory a .param variable of the body lies.
+  const Place* call_parameter(const ir::Operand& operand) const;
   u32 bits_of(const ir::Operand& operand) const;
   /// Appends offsets to Program::lists and points the instruction at them.
   void set_list(std::span<const u32> offsets);

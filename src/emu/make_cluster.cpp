@@ -24,7 +24,8 @@ u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
   const Cta& cta = *warp.cta;
   const Cluster& cluster = *cta.cluster;
   const Launch& launch = *cluster.launch;
-  const u32 component = fixed.component;
+  const u64 offset = fixed.component;
+  const u32 component = static_cast<u32>(std::min<u64>(offset, 3));
   const u32 thread = warp.id * kLanes + lane;
   const auto at = [component](const std::array<u32, 3>& v) {
     return component < 3 ? v[component] : 0U;
@@ -79,11 +80,11 @@ u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
     case SpecialId::IsExplicitCluster:
       return cluster.ctas.size() > 1 ? kAllLanes : 0;
     case SpecialId::SharedBase:
-      return static_cast<u64>(cta.rank) << kRankShift | component;
+      return (static_cast<u64>(cta.rank) << kRankShift) + offset;
     case SpecialId::GlobalBase:
-      return cluster.memory->global_base() + component;
+      return cluster.memory->global_base() + offset;
     case SpecialId::ConstBase:
-      return cluster.memory->const_base() + component;
+      return cluster.memory->const_base() + offset;
     default:
       return 0;
   }

@@ -56,7 +56,8 @@ std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& req
     return nullptr;
   }
   cluster.last_buffer = static_cast<std::size_t>(found);
-  if (request.is_write && !cluster.memory->buffer(cluster.last_buffer).writable) {
+  if (request.is_write && !cluster.memory->buffer(cluster.last_buffer).writable &&
+      !cluster.memory->is_writable(request.address, request.bytes)) {
     warp.active = 1U << request.lane;
     warp.fail(inst, diag::Diagnostic(diag::Kind::EmuReadOnly,
                                      {std::string(request.what),
@@ -73,7 +74,7 @@ bool is_in_window(u64 address, u64 window) {
 
 std::byte* resolve_local(Warp& warp, const Inst& inst, const AccessRequest& request) {
   const u64 offset = request.address & ~kWindowMask;
-  const u32 size = warp.program->local_bytes;
+  const u64 size = warp.program->local_bytes;
   if (!is_in_window(request.address, kLocalWindow) || offset + request.bytes > size) {
     out_of_bounds(warp, inst, request,
                   "each thread has " + std::to_string(size) + " bytes of local memory");
@@ -147,10 +148,10 @@ bool Variables::fit(const Program& program) const {
 }
 
 /// The value of one element; an address names a variable of the module, which decoding has checked.
-u64 Variables::initial_value(const Program& program, const ir::InitialValue& given) const {
+u64 Variables::initial_value(const std::unordered_map<u32, const Place*>& places,
+                             const ir::InitialValue& given) const {
   if (!given.is_address()) return static_cast<u64>(given.value);
-  const auto named = std::ranges::find(program.variables, given.symbol,
-                                       [](const Place& place) { return place.variable->name; });
+  const Place* named = places.at(static_cast<u32>(given.symbol));
   const u64 base = named->space == Space::Const ? const_base() : global_base();
   const u64 address = base + named->offset + static_cast<u64>(given.value);
   return given.byte == 0 ? address : (address >> (8U * (given.byte - 1U))) & 0xFFU;
@@ -158,15 +159,19 @@ u64 Variables::initial_value(const Program& program, const ir::InitialValue& giv
 
 /// Rows that are given in part are packed as the assembler packs them: braces move nothing.
 void Variables::initialise(AlignedBytes& storage, const Program& program, Space space) const {
+  const auto places = program.addressable();
   for (const Place& place : program.variables) {
     if (place.space != space) continue;
     const u32 element = isa::info(place.variable->type).bits / 8U;
     std::byte* to = storage.data() + place.offset;
+    u64 left = place.bytes;
     for (const ir::InitialValue& given : place.variable->initializer) {
       if (given.is_brace()) continue;
-      const u64 value = initial_value(program, given);
+      if (left < element) break;  // more values than elements: the verifier's to tell
+      const u64 value = initial_value(places, given);
       std::memcpy(to, &value, std::min(element, 8U));
       to += element;
+      left -= element;
     }
   }
 }
@@ -207,6 +212,13 @@ std::ptrdiff_t GlobalMemory::find(u64 address, u64 bytes, std::size_t hint) cons
     if (holds(*it)) return it - buffers_.begin();
   }
   return -1;
+}
+
+bool GlobalMemory::is_writable(u64 address, u64 bytes) const {
+  return std::ranges::any_of(buffers_, [&](const Buffer& buffer) {
+    return buffer.writable && address >= buffer.address && bytes <= buffer.bytes &&
+           address - buffer.address <= buffer.bytes - bytes;
+  });
 }
 
 std::string GlobalMemory::nearest(u64 address) const {

@@ -5,27 +5,15 @@
 #pragma once
 
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "aligned_bytes.h"
 #include "warp.h"
 
 namespace pyptx::emu {
-
-/// Gives memory that is as aligned as any variable asks for.
-template <class T>
-struct AlignedAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kAlignment{1024};
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
-  }
-  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kAlignment); }
-  bool operator==(const AlignedAllocator&) const = default;
-};
-using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
 class Variables {
  public:
@@ -33,13 +21,14 @@ class Variables {
 
   /// Whether they are those of `program`.
   bool fit(const Program& program) const;
-  std::span<const std::byte> constants() const { return const_; }
-  std::span<std::byte> globals() { return global_; }
+  std::span<const std::byte> constants() const { return {const_.data(), const_.size()}; }
+  std::span<std::byte> globals() { return {global_.data(), global_.size()}; }
   u64 const_base() const { return reinterpret_cast<u64>(const_.data()); }
   u64 global_base() const { return reinterpret_cast<u64>(global_.data()); }
 
  private:
-  u64 initial_value(const Program& program, const ir::InitialValue& given) const;
+  u64 initial_value(const std::unordered_map<u32, const Place*>& places,
+                    const ir::InitialValue& given) const;
   void initialise(AlignedBytes& storage, const Program& program, Space space) const;
 
   std::shared_ptr<const ir::Module> module_;
@@ -53,6 +42,9 @@ class GlobalMemory {
 
   /// The index of the buffer that holds [address, address + bytes), trying `hint` first; -1: none.
   std::ptrdiff_t find(u64 address, u64 bytes, std::size_t hint) const;
+  /// Whether a buffer that may be written holds them; one that may not can lie there too (an output
+  /// that is an input as well).
+  bool is_writable(u64 address, u64 bytes) const;
   const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
   /// "3 bytes past the end of X (0x..., 64 bytes)"
   std::string nearest(u64 address) const;

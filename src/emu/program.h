@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "pyptx/emu/emulator.h"
@@ -124,7 +125,7 @@ struct Fixed {
   What what = What::Literal;
   u8 bytes = 4;  // per lane: 4, 8, or 0 for a predicate word
   SpecialId special{};
-  u32 component = 0;  // of a special register; the byte offset for a base
+  u64 component = 0;  // of a special register; the byte offset for a base
   u32 offset = 0;
   u64 bits = 0;
 };
@@ -170,10 +171,10 @@ class Program {
   std::vector<u32> guard_of;  // index into guards, of guarded instructions and wgmma
   std::vector<Fixed> fixed;
   u32 register_bytes = 0;
-  u32 static_shared = 0;  // bytes after the reserved part
-  u32 dynamic_align = 16;
-  u32 local_bytes = 0;
-  u32 stack_base = 0;  // in local memory; 0: the stack pointer is never moved
+  u64 static_shared = 0;  // bytes after the reserved part
+  u64 dynamic_align = 16;
+  u64 local_bytes = 0;  // a multiple of 16: every lane's starts aligned
+  u32 stack_base = 0;   // in local memory; 0: the stack pointer is never moved
   u32 param_bytes = 0;
   u64 const_bytes = 0;
   u64 global_bytes = 0;
@@ -186,6 +187,9 @@ class Program {
   u32 required_threads[3] = {0, 0, 0};  // .reqntid
   u32 maximum_threads = 0;              // .maxntid, 0: none
   u32 required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
+
+  /// Variables whose addresses initial values may hold, by symbol.
+  std::unordered_map<u32, const Place*> addressable() const;
 
   const ir::Instruction& source(const Inst& inst) const {
     return function->instructions[inst.index];

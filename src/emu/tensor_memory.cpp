@@ -12,7 +12,7 @@ std::string tensor_text(u32 lane, u32 column) {
 }
 
 bool TensorMemory::is_allocated(u32 first, u32 columns) const {
-  if (first + columns > kTensorColumns) return false;
+  if (u64{first} + columns > kTensorColumns) return false;
   for (u32 unit = first / kTensorUnit; unit * kTensorUnit < first + columns; ++unit) {
     if (!taken_.test(unit)) return false;
   }

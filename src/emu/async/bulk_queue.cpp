@@ -98,6 +98,8 @@ bool perform(Cluster& cluster, const BulkOp& op) {
 
 bool BulkQueue::issue(Cluster& cluster, const BulkOp& op) {
   if (cluster.races && !cluster.races->issue(op)) return false;
+  // Nothing keeps so many back: the oldest has to land, whatever the policy.
+  if (ops_.size() >= kMostPending && !complete(cluster, 0)) return false;
   ops_.push_back(op);
   if (cluster.observer) ops_.back().ticket = cluster.observer->issued(op);
   return !cluster.is_immediate() || complete(cluster, ops_.size() - 1);

@@ -55,6 +55,7 @@ struct BulkOp {
 
 class BulkQueue {
  public:
+  static constexpr std::size_t kMostPending = 1U << 14;
   bool empty() const { return ops_.empty(); }
   std::size_t size() const { return ops_.size(); }
   /// Queues it, or runs it now when the policy says so. False: fault recorded in the warp.

@@ -31,7 +31,11 @@ class CopyQueue {
     std::array<u32, kLanes> barrier{};  // shared address with the rank
   };
 
+  /// Copies of a warp that are kept back at most.
+  static constexpr std::size_t kMostPending = 1U << 12;
+
   bool empty() const { return ops_.empty(); }
+  bool is_full() const { return ops_.size() >= kMostPending; }
   Op& push() { return ops_.emplace_back(); }
   u64 group(u32 lane) const { return groups_[lane]; }
   void commit(u32 mask);

@@ -148,6 +148,8 @@ bool each_shared_chunk(const TensorOp& op, const std::function<bool(Cta&, u32)>&
 
 bool TensorQueue::issue(Cluster& cluster, const TensorOp& op) {
   if (cluster.races && op.kind != TensorOp::Kind::Commit && !cluster.races->issue(op)) return false;
+  // Nothing keeps so many back: the oldest has to be done, whatever the policy.
+  if (ops_.size() >= kMostPending && !complete_oldest(cluster)) return false;
   ops_.push_back(op);
   if (cluster.observer) ops_.back().ticket = cluster.observer->issued(*op.warp, *op.inst, 0);
   return !cluster.is_immediate() || complete_oldest(cluster);

@@ -74,6 +74,7 @@ bool each_shared_chunk(const TensorOp& op, const std::function<bool(Cta&, u32)>&
 
 class TensorQueue {
  public:
+  static constexpr std::size_t kMostPending = 1U << 14;
   bool empty() const { return ops_.empty(); }
   /// Queues it, or runs it now when the policy says so. False: fault recorded in the warp.
   bool issue(Cluster& cluster, const TensorOp& op);

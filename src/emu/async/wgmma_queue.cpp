@@ -18,14 +18,35 @@ WgmmaOp& WarpgroupQueue::next(u32 warp_in_group, bool& is_new) {
   return op;
 }
 
+void WarpgroupQueue::WarpState::fly(const Inst& inst) {
+  for (auto& [flying_inst, group] : flying) {
+    if (flying_inst != &inst) continue;
+    group = groups;
+    return;
+  }
+  flying.emplace_back(&inst, groups);
+}
+
+bool WarpgroupQueue::complete_oldest(Cta& cta, u32 warpgroup) {
+  WgmmaOp& op = ops_.front();
+  if (op.issued != 0xFU) return false;
+  run(cta, warpgroup, op);
+  drop_done();
+  return true;
+}
+
+void WarpgroupQueue::run(Cta& cta, u32 warpgroup, WgmmaOp& op) {
+  perform(cta, warpgroup, op);
+  op.is_done = true;
+  if (op.ticket != 0) cta.cluster->observer->landed(op.ticket);
+}
+
 bool WarpgroupQueue::complete(Cta& cta, u32 warpgroup, u64 end) {
   for (WgmmaOp& op : ops_) {
     if (op.is_done) continue;
     if (op.group >= end) break;
     if (op.issued != 0xFU) return false;
-    perform(cta, warpgroup, op);
-    op.is_done = true;
-    if (op.ticket != 0) cta.cluster->observer->landed(op.ticket);
+    run(cta, warpgroup, op);
   }
   drop_done();
   return true;

@@ -36,6 +36,9 @@ class WarpgroupQueue {
     u64 groups = 0;  // commits since the start
     /// Issued and not waited for, with their groups: their registers are not the warp's.
     std::vector<std::pair<const Inst*, u64>> flying;
+    /// Notes that the instruction is issued, in the group that is open; an earlier issue of it is
+    /// over no later.
+    void fly(const Inst& inst);
     MatrixRegisters unfenced;  // written since the last wgmma.fence
     bool has_fenced = false;   // the first wgmma wants a fence in any case
   };
@@ -48,9 +51,16 @@ class WarpgroupQueue {
   bool complete(Cta& cta, u32 warpgroup, u64 end);
   bool is_open(u64 end) const;
   bool empty() const { return ops_.empty(); }
+  /// Operations that are kept back at most.
+  static constexpr std::size_t kMostPending = 1U << 14;
+  bool is_full() const { return ops_.size() >= kMostPending; }
+  /// Runs the oldest operation. False: it is not issued by all.
+  bool complete_oldest(Cta& cta, u32 warpgroup);
   void drop_done();
 
  private:
+  static void run(Cta& cta, u32 warpgroup, WgmmaOp& op);
+
   std::deque<WgmmaOp> ops_;
   u64 first_ = 0;  // number of ops_.front()
   std::array<WarpState, 4> warps_{};

@@ -9,6 +9,12 @@
 namespace pyptx::emu {
 namespace {
 
+/// Threads of a quad that have the metadata of one selector.
+u32 threads_of(const SparsePattern& pattern) {
+  const u32 bits = pattern.stored * info(pattern.element).bits;
+  return info(pattern.element).bits >= 16 ? bits / 128 : bits / 64;
+}
+
 /// The 4 bits for chunk `chunk` of row `row`. A row has 16 bits for every four chunks. With 16-bit
 /// and wider elements a thread of a quad has those of rows g and g + 8, and the next thread those
 /// of the next four chunks; with narrower ones a thread has two times 16 bits of one row, and the
@@ -17,9 +23,7 @@ u32 index_bits(const SparsePattern& pattern, const u32* metadata, u32 row, u32 c
   const u32 group = row % 8;
   const u32 half = row / 8;
   const bool is_wide = info(pattern.element).bits >= 16;
-  const u32 threads = is_wide ? (pattern.stored * info(pattern.element).bits) / 128
-                              : (pattern.stored * info(pattern.element).bits) / 64;
-  u32 thread = pattern.selector * threads;
+  u32 thread = pattern.selector * threads_of(pattern);
   u32 shift = 0;
   if (is_wide) {
     thread += chunk / 4;
@@ -51,6 +55,10 @@ bool places_of(Element element, u32 bits, bool is_ordered, u8 (&places)[4]) {
 }
 
 }  // namespace
+
+bool has_metadata(const SparsePattern& pattern) {
+  return (u64{pattern.selector} + 1) * threads_of(pattern) <= 4;
+}
 
 bool sparse_places(const SparsePattern& pattern, const u32* metadata, u32 rows, u8* places) {
   const u32 bits = info(pattern.element).bits;

@@ -16,6 +16,9 @@ struct SparsePattern {
   bool is_ordered = false;
 };
 
+/// Whether the selector names threads that a quad has.
+bool has_metadata(const SparsePattern& pattern);
+
 /// The dense place along K of each stored element of 16 rows: [panel][stored][2], the even row of
 /// the panel and the odd one. `metadata` is one register of the warp. False where the metadata
 /// names no two places of a chunk, which the manual leaves undefined.

@@ -131,6 +131,7 @@ class ClusterText {
 }  // namespace
 
 TraceLabels::TraceLabels(const Program& program) {
+  if (program.function->instructions.empty()) return;  // the exit at the end has no source then
   for (const Inst& inst : program.code) {
     const ir::Instruction& source = program.source(inst);
     spellings.push_back(json_quote(source.spelling->text));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "program.h"
@@ -23,9 +24,10 @@ struct Stamp {
 
   u64 bits = 0;
 
+  /// Epochs past the last are that one: it can hide a race, never invent one.
   static constexpr Stamp make(u32 actor, u32 epoch, u32 lane, u32 bytes, u32 pc) {
-    return {u64{epoch} | u64{actor} << kEpochBits | u64{lane} << 38 | u64{bytes} << 44 |
-            u64{pc < 0xFFFFU ? pc : 0xFFFFU} << 48};
+    return {u64{epoch <= kPending ? epoch : kPending - 1} | u64{actor} << kEpochBits |
+            u64{lane} << 38 | u64{bytes} << 44 | u64{pc < 0xFFFFU ? pc : 0xFFFFU} << 48};
   }
   constexpr bool empty() const { return bits == 0; }
   constexpr u32 epoch() const { return static_cast<u32>(bits) & kPending; }
@@ -77,6 +79,27 @@ class Clock {
 
  private:
   std::vector<Seen> seen_;
+};
+
+/// The epochs in which groups were closed, by number. Only the last many are remembered; an older
+/// group counts as the oldest of them, which can hide a race, never invent one.
+class GroupEpochs {
+ public:
+  u64 size() const { return first_ + epochs_.size(); }
+  void push(u32 epoch) {
+    if (epochs_.size() == 2 * kMost) {
+      epochs_.erase(epochs_.begin(), epochs_.begin() + kMost);
+      first_ += kMost;
+    }
+    epochs_.push_back(epoch);
+  }
+  /// Of group `number`, which is below size().
+  u32 of(u64 number) const { return epochs_[number < first_ ? 0 : number - first_]; }
+
+ private:
+  static constexpr std::ptrdiff_t kMost = 1 << 12;
+  std::vector<u32> epochs_;
+  u64 first_ = 0;
 };
 
 /// Base causality, and the part of it that a proxy fence covers (PTX ISA, "Memory Consistency

@@ -160,8 +160,8 @@ class RaceDetector {
     std::array<u32, kLanes> bulk{};       // actors of bulk groups, 0: none yet
     std::array<u32, kLanes> bulk_last{};  // epoch of the last
     std::array<const Inst*, kLanes> bulk_inst{};
-    std::array<std::vector<u32>, kLanes> era_of_;  // last era of each cp.async group
-    std::vector<u32> epoch_of_group;               // wgmma operations in groups up to it
+    std::array<GroupEpochs, kLanes> era_of_;  // last era of each cp.async group
+    GroupEpochs epoch_of_group;               // wgmma operations in groups up to it
     Clock tensor;                            // what the warp's tcgen05 operations are ordered after
     std::array<u32, kLanes> tensor_actor{};  // of mma and cp, 0: none yet
     std::array<u32, kLanes> tensor_issued{};

@@ -151,7 +151,7 @@ void RaceDetector::wait_bulk(Warp& warp, u32 lane, u64 end) {
 void RaceDetector::commit_copies(Warp& warp, u32 mask) {
   WarpState& state = warps_[number(warp)];
   for (u32 rest = mask; rest != 0; rest &= rest - 1) {
-    state.era_of_[Warp::first_lane(rest)].push_back(state.era);
+    state.era_of_[Warp::first_lane(rest)].push(state.era);
   }
   ++state.era;
 }
@@ -159,12 +159,12 @@ void RaceDetector::commit_copies(Warp& warp, u32 mask) {
 void RaceDetector::wait_copies(Warp& warp, u32 lane, u64 end, bool is_all) {
   WarpState& state = warps_[number(warp)];
   if (state.copies == 0) return;
-  const std::vector<u32>& eras = state.era_of_[lane];
+  const GroupEpochs& eras = state.era_of_[lane];
   u32 era = 0;
   if (is_all) {
     era = state.era;
   } else if (end != 0 && end <= eras.size()) {
-    era = eras[end - 1];
+    era = eras.of(end - 1);
   }
   // Every thread waits for its own copies, usually all of a warp at once: what a lane knows of its
   // own is noted for that lane, and a warp-wide release speaks for all.
@@ -187,14 +187,14 @@ void RaceDetector::copies_arrived(Warp& warp, u32 lane, u32 era, Cta& cta, u32 b
 }
 
 void RaceDetector::commit_matrix(Warp& warp, u64 issued) {
-  warps_[number(warp)].epoch_of_group.push_back(static_cast<u32>(issued));
+  warps_[number(warp)].epoch_of_group.push(static_cast<u32>(issued));
 }
 
 void RaceDetector::wait_matrix(Warp& warp, u64 end) {
   WarpState& state = warps_[number(warp)];
   if (end == 0 || end > state.epoch_of_group.size()) return;
   Knowledge done;
-  done.merge(tile_of(warp).actor, {state.epoch_of_group[end - 1], 0, 0});
+  done.merge(tile_of(warp).actor, {state.epoch_of_group.of(end - 1), 0, 0});
   acquire(warp, warp.live, done);
 }
 

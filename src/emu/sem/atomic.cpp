@@ -116,7 +116,7 @@ Step update_vector(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-Handler vector(Lowering& low, Ty type, std::size_t first) {
+Handler vector(Lowering& low, Ty type, std::size_t first, u32 elements) {
   std::vector<u32> list;
   for (const ir::Operand& part : low.children(low.operand(first + 1))) {
     list.push_back(low.source(part, type));
@@ -125,6 +125,10 @@ Handler vector(Lowering& low, Ty type, std::size_t first) {
     for (const ir::Operand& part : low.children(low.operand(0))) {
       list.push_back(low.dest(part, type));
     }
+  }
+  const bool is_whole = list.size() == (low.out.flag ? 2 : 1) * std::size_t{elements};
+  if (!is_whole || lane_bytes(info(type).bits) != 4) {
+    return low.refuse("its vectors have another number or width of elements");
   }
   low.set_list(list);
   return &update_vector;
@@ -148,8 +152,9 @@ Handler choose(Lowering& low, bool has_result) {
   low.access.kind = MemoryAccess::Kind::Atomic;
   low.access.bytes = static_cast<u16>(bytes_of(type));
   if (const auto count = low.take_any({"v2", "v4", "v8"}); !count.empty()) {
-    low.access.bytes = static_cast<u16>(low.access.bytes * (count[1] - '0'));
-    return vector(low, type, first);
+    const u32 elements = static_cast<u32>(count[1] - '0');
+    low.access.bytes = static_cast<u16>(low.access.bytes * elements);
+    return vector(low, type, first, elements);
   }
   if (out.flag) out.d = low.dest(0, type);
   out.b = low.source(first + 1, type);

@@ -20,8 +20,7 @@ Step refuse(Warp& warp, const Inst& inst, u32 id, const std::string& why) {
 enum class Reduce : u8 { None, Count, And, Or };
 
 /// The result of a reduction, for the lanes that the barrier lets through.
-void give_result(Warp& warp, const Inst& inst, u32 mask) {
-  const NamedBarrier& bar = warp.cta->barriers[warp.lanes32(inst.a)[Warp::first_lane(mask)]];
+void give_result(Warp& warp, const Inst& inst, u32 mask, const NamedBarrier& bar) {
   const Reduce what = static_cast<Reduce>(inst.kind2);
   if (what == Reduce::Count) {
     each_active(mask, [&](u32 lane) { warp.lanes32(inst.d)[lane] = bar.last_votes; });
@@ -35,10 +34,11 @@ void give_result(Warp& warp, const Inst& inst, u32 mask) {
 
 /// What those that the barrier lets through know of each other.
 void learn(Warp& warp, const Inst& inst, u32 mask) {
-  give_result(warp, inst, mask);
+  // Read before the result is written: it may go to the register that names the barrier.
+  const u32 id = warp.lanes32(inst.a)[Warp::first_lane(mask)];
+  give_result(warp, inst, mask, warp.cta->barriers[id]);
   RaceDetector* races = warp.cta->cluster->races.get();
   if (races == nullptr) return;
-  const u32 id = warp.lanes32(inst.a)[Warp::first_lane(mask)];
   races->passed(warp, mask, races->named_barrier(*warp.cta, id), warp.cta->barriers[id].generation);
   if ((warp.live & ~mask) == 0) races->sync_lanes(warp);
 }

@@ -112,9 +112,8 @@ Handler select_lop3(Lowering& low) {
   const Ty type = low.take_type();
   out.kind = combine.empty() ? 0 : combine == "and" ? 1 : 2;
   if (out.kind != 0) {
-    const auto parts = low.children(low.operand(0));
-    out.d = low.dest(parts[0], type);
-    out.flip = low.predicate_dest(parts[1]);
+    out.d = low.dest(low.child(low.operand(0), 0), type);
+    out.flip = low.predicate_dest(low.child(low.operand(0), 1));
     out.e = low.predicate(low.operand(5), out.flag);
   } else {
     out.d = low.dest(0, type);

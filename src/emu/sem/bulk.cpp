@@ -67,6 +67,12 @@ bool set_completion(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
     return false;
   }
   if (!inst.flag) return true;
+  if (op.is_pair && warp.cta->cluster->ctas.size() % 2 != 0) {
+    refuse_bulk(warp, inst, lane,
+                ".cta_group::2 takes pairs of CTAs, the cluster has " +
+                    std::to_string(warp.cta->cluster->ctas.size()));
+    return false;
+  }
   op.cta_mask = bulk_word(warp, inst, kMask, lane) & 0xFFFFU;
   const u32 ranks = static_cast<u32>(warp.cta->cluster->ctas.size());
   if (op.cta_mask == 0 || (op.cta_mask >> ranks) != 0) {

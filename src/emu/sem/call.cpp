@@ -3,6 +3,8 @@
 // call of what the CUDA run time answers: vprintf and __assertfail. The arguments lie in local
 // memory (.param variables of the body) or in registers. Functions of the module are refused by
 // name, as are calls through a pointer.
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -14,10 +16,17 @@
 namespace pyptx::emu {
 namespace {
 
-constexpr u64 kLongestString = 1U << 20;
+constexpr u64 kLongestString = 1U << 16;
 
 /// How an argument is passed: the list of the instruction has two words for each.
 enum class Passed : u32 { InMemory, InRegister4, InRegister8 };
+
+/// What the run time takes, whatever the module's own declaration says; bytes of each argument.
+struct Callee {
+  std::string_view name;
+  Handler run;
+  std::array<u8, 5> arguments;
+};
 
 u64 argument(Warp& warp, const Inst& inst, u32 number, u32 bytes, u32 lane) {
   const u32* list = warp.program->lists.data() + inst.list + 2 * std::size_t{number};
@@ -73,8 +82,14 @@ Step print(Warp& warp, const Inst& inst, u32 mask) {
     std::string format;
     if (!memory.read_text(argument(warp, inst, 0, 8, lane), format)) return Step::Fault;
     Formatted made;
-    if (!format_values(format, argument(warp, inst, 1, 8, lane), memory, made)) return Step::Fault;
-    warp.cta->cluster->output += made.text;
+    if (!format_values(format, argument(warp, inst, 1, 8, lane), memory, made)) {
+      if (made.problem.empty()) return Step::Fault;
+      warp.active = 1U << lane;
+      return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuOperandValue,
+                                              {warp.program->source(inst).spelling->text,
+                                               "vprintf: " + made.problem}));
+    }
+    warp.cta->cluster->print(made.text);
     if (!inst.flag) continue;
     if (inst.register_bytes == 0) {
       std::memcpy(warp.cta->local_of(warp.id, lane) + inst.d, &made.count, 4);
@@ -113,11 +128,18 @@ Step fail_assertion(Warp& warp, const Inst& inst, u32 mask) {
   return warp.fail(inst, std::move(diagnostic));
 }
 
-void set_arguments(Lowering& low, std::span<const ir::Operand> arguments) {
+void set_arguments(Lowering& low, std::span<const ir::Operand> arguments, const Callee& callee) {
   std::vector<u32> list;
-  for (const ir::Operand& one : arguments) {
-    if (const auto place = low.call_parameter(one)) {
-      list.insert(list.end(), {static_cast<u32>(Passed::InMemory), *place});
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ir::Operand& one = arguments[i];
+    if (const Place* place = low.call_parameter(one)) {
+      if (place->bytes < callee.arguments[i]) {
+        low.refuse("argument " + std::to_string(i) + " of '" + std::string(callee.name) + "' has " +
+                   std::to_string(callee.arguments[i]) + " bytes, '" + place->name + "' has " +
+                   std::to_string(place->bytes));
+      }
+      const auto offset = static_cast<u32>(place->offset);
+      list.insert(list.end(), {static_cast<u32>(Passed::InMemory), offset});
       continue;
     }
     u8 bytes = 0;
@@ -132,8 +154,9 @@ void set_result(Lowering& low, const ir::Operand& results) {
   const auto children = low.children(results);
   if (children.empty()) return;
   low.out.flag = true;
-  if (const auto place = low.call_parameter(children[0])) {
-    low.out.d = *place;
+  if (const Place* place = low.call_parameter(children[0])) {
+    if (place->bytes < 4) low.refuse("its result has 4 bytes, '" + place->name + "' has fewer");
+    low.out.d = static_cast<u32>(place->offset);
     return;
   }
   low.out.d = low.dest(children[0], Ty::B32);
@@ -151,19 +174,22 @@ Handler select_call(Lowering& low) {
   }
   const auto symbol = static_cast<ir::Symbol>(low.operand(at).index);
   const std::string name(low.program().module->text(symbol));
-  const bool is_print = name == "vprintf";
-  if (!is_print && name != "__assertfail") {
+  constexpr Callee kCallees[] = {{"vprintf", &print, {8, 8}},
+                                 {"__assertfail", &fail_assertion, {8, 8, 4, 8, 8}}};
+  const Callee* callee = std::ranges::find(kCallees, name, &Callee::name);
+  if (callee == std::end(kCallees)) {
     return low.refuse(name == "malloc" || name == "free"
                           ? "the emulator has no heap for '" + name + "'"
                           : "it calls '" + name + "', and functions are not emulated");
   }
   if (at > 0) set_result(low, low.operand(0));
-  const std::size_t wanted = is_print ? 2 : 5;
+  const auto wanted = static_cast<std::size_t>(
+      std::ranges::count_if(callee->arguments, [](u8 bytes) { return bytes != 0; }));
   if (at + 1 >= low.count() || low.children(low.operand(at + 1)).size() != wanted) {
     return low.refuse("'" + name + "' takes " + std::to_string(wanted) + " arguments");
   }
-  set_arguments(low, low.children(low.operand(at + 1)));
-  return is_print ? &print : &fail_assertion;
+  set_arguments(low, low.children(low.operand(at + 1)), *callee);
+  return callee->run;
 }
 
 }  // namespace pyptx::emu

@@ -110,9 +110,8 @@ Handler select_setp(Lowering& low) {
   out.kind2 = static_cast<u8>(take_combine(low));
   const ir::Operand& p = low.operand(0);
   if (p.kind == ir::OperandKind::Pipe) {
-    const auto parts = low.children(p);
-    out.d = low.predicate_dest(parts[0]);
-    out.e = low.predicate_dest(parts[1]);
+    out.d = low.predicate_dest(low.child(p, 0));
+    out.e = low.predicate_dest(low.child(p, 1));
     out.flag = true;
   } else {
     out.d = low.predicate_dest(p);

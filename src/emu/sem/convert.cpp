@@ -329,7 +329,7 @@ Handler select_cvt(Lowering& low) {
     out.a = low.source(1, bytes_of(from) == 2 ? Ty::B16 : Ty::B32);
     return &convert_packed;
   }
-  if (low.count() != 2) return nullptr;
+  if (low.count() != 2 || low.operand(0).kind != ir::OperandKind::Register) return nullptr;
   u8 bytes = 0;
   out.d = low.source_any(low.operand(0), to, bytes);
   out.register_bytes = bytes;

@@ -17,6 +17,16 @@ Step broken(Warp& warp, const Inst& inst, const std::string& problem) {
 
 CopyQueue& queue_of(Warp& warp) { return warp.cta->copies[warp.id]; }
 
+/// Room for one more operation: where there is none, the oldest lands. False: the fault is
+/// recorded.
+bool make_room(Warp& warp, const Inst& inst) {
+  CopyQueue& queue = queue_of(warp);
+  std::string problem;
+  if (!queue.is_full() || queue.complete_oldest(*warp.cta->cluster, problem)) return true;
+  broken(warp, inst, problem);
+  return false;
+}
+
 /// Runs the operation now when the policy is to complete early.
 Step settle(Warp& warp, const Inst& inst, u32 mask) {
   if (!warp.cta->cluster->is_immediate()) return Step::Next;
@@ -74,6 +84,7 @@ Step copy(Warp& warp, const Inst& inst, u32 mask) {
     if (size != 0) from[lane] = resolve(warp, inst, request);
     if (from[lane] == nullptr) return Step::Fault;
   }
+  if (!make_room(warp, inst)) return Step::Fault;
   CopyQueue& queue = queue_of(warp);
   queue.issuer = &inst;
   CopyQueue::Op& op = queue.push();
@@ -119,6 +130,7 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
 
 /// flag: .noinc. Without it the pending count rises by one now, for the arrival to come.
 Step arrive_after(Warp& warp, const Inst& inst, u32 mask) {
+  if (!make_room(warp, inst)) return Step::Fault;
   CopyQueue& queue = queue_of(warp);
   queue.issuer = &inst;
   u32 where[kLanes];

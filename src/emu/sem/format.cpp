@@ -55,6 +55,10 @@ class Formatter {
  private:
   /// A value of 4 or 8 bytes, at the next place aligned to that.
   bool value(u32 bytes, u64& bits) {
+    if (out_.count == kMostValues) {
+      out_.problem = "more than " + std::to_string(kMostValues) + " values in one call";
+      return false;
+    }
     next_ = (next_ + bytes - 1) / bytes * bytes;
     if (!memory_.read(next_, bytes, bits)) return false;
     next_ += bytes;
@@ -74,6 +78,7 @@ class Formatter {
       if (!value(4, width)) return false;
       found.flags += std::to_string(static_cast<i32>(static_cast<u32>(width)));
     }
+    if (!fits(found.flags)) return false;
     for (; at < format.size() && is_one_of("hlLjzt", format[at]); ++at) {
       if (format[at] == 'h') {
         found.shortness += 'h';
@@ -83,6 +88,19 @@ class Formatter {
     }
     if (at < format.size()) found.letter = format[at++];
     format.remove_prefix(at);
+    return true;
+  }
+
+  /// Whether width and precision are numbers that a line has room for.
+  bool fits(std::string_view flags) {
+    u32 number = 0;
+    for (const char c : flags) {
+      const bool is_digit = c >= '0' && c <= '9';
+      number = is_digit ? number * 10 + static_cast<u32>(c - '0') : 0;
+      if (number <= kWidestField) continue;
+      out_.problem = "a width or precision above " + std::to_string(kWidestField);
+      return false;
+    }
     return true;
   }
 

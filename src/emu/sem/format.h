@@ -21,9 +21,15 @@ class FormatMemory {
 
 struct Formatted {
   std::string text;
-  u32 count = 0;  // values taken: what vprintf returns
+  u32 count = 0;        // values taken: what vprintf returns
+  std::string problem;  // why it was given up, where the memory is not to blame
 };
 
+/// The most values that one printf takes, and the widest field: what a stranger's format may cost.
+inline constexpr u32 kMostValues = 32;
+inline constexpr u32 kWidestField = 4096;
+
+/// False: a value cannot be read, or `out.problem` says what is wrong.
 bool format_values(std::string_view format, u64 values, FormatMemory& memory, Formatted& out);
 
 }  // namespace pyptx::emu

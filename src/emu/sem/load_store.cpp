@@ -187,7 +187,8 @@ Handler by_memory_type(Ty type, u32 lane_size, bool is_load, bool is_vector) {
     case 8:
       return by_lane<u64>(lane_size, is_load, is_vector);
     case 16:
-      return is_vector ? nullptr : is_load ? &load128 : &store128;
+      if (is_vector || lane_size != 16) return nullptr;
+      return is_load ? &load128 : &store128;
     default:
       return nullptr;
   }
@@ -217,20 +218,24 @@ Handler access(Lowering& low, bool is_load) {
   set_address(low, low.address(low.operand(is_load ? 1 : 0)), space);
   const ir::Operand& value = low.operand(is_load ? 0 : 1);
   out.element_bytes = static_cast<u8>(bytes_of(type));
-  u8 lane_size = static_cast<u8>(lane_bytes(info(type).bits));
+  const u8 own_size = static_cast<u8>(lane_bytes(info(type).bits));
+  u8 lane_size = 0;
   const auto place = [&](const ir::Operand& one) {
-    if (one.kind == ir::OperandKind::Register) {
-      u8 bytes = 0;
-      const u32 offset = low.source_any(one, type, bytes);
-      lane_size = bytes;
-      return offset;
-    }
     if (!is_load && one.kind == ir::OperandKind::Sink) low.refuse("it leaves out an element");
-    return is_load ? low.dest(one, type) : low.source(one, type);
+    u8 bytes = own_size;
+    const u32 offset = one.kind == ir::OperandKind::Register ? low.source_any(one, type, bytes)
+                       : is_load                             ? low.dest(one, type)
+                                                             : low.source(one, type);
+    if (lane_size != 0 && lane_size != bytes) low.refuse("its registers differ in width");
+    lane_size = bytes;
+    return offset;
   };
   if (!vector.empty()) {
     std::vector<u32> list;
     for (const ir::Operand& one : low.children(value)) list.push_back(place(one));
+    if (list.size() != static_cast<std::size_t>(vector[1] - '0')) {
+      return low.refuse("its vector has another number of elements");
+    }
     low.set_list(list);
   } else {
     (is_load ? out.d : out.b) = place(low.bare(value));

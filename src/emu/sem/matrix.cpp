@@ -132,7 +132,8 @@ Handler choose(Lowering& low, bool is_load) {
   } else {
     add(r);
   }
-  if (num.empty() || list.size() != registers * static_cast<std::size_t>(num[1] - '0')) {
+  if (num.empty() || list.size() > 4 ||
+      list.size() != registers * static_cast<std::size_t>(num[1] - '0')) {
     return nullptr;
   }
   low.set_list(list);

@@ -332,7 +332,7 @@ Handler select_mbarrier_wait(Lowering& low) {
   const Space space = take_space(low);
   take_common(low);
   const ir::Operand& done = low.operand(0);
-  out.d = low.predicate_dest(done.kind == ir::OperandKind::Pipe ? low.children(done)[0] : done);
+  out.d = low.predicate_dest(done.kind == ir::OperandKind::Pipe ? low.child(done, 0) : done);
   set_address(low, low.address(low.operand(1)), space);
   out.b = low.source(2, out.kind == 1 ? Ty::U32 : Ty::B64);
   return &wait;

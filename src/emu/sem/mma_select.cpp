@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lowering.h"
+#include "numerics/sparse.h"
 #include "select.h"
 #include "sem/mma.h"
 
@@ -132,6 +133,11 @@ bool add_extras(Lowering& low, MmaForm& form) {
         at < low.count() ? low.literal(low.operand(at)) : std::nullopt;
     if (!selector) {
       low.refuse("its sparsity selector is not a literal");
+      return false;
+    }
+    const SparsePattern pattern{form.a, form.stored(), static_cast<u32>(*selector), false};
+    if (*selector < 0 || *selector > 3 || !has_metadata(pattern)) {
+      low.refuse("its sparsity selector names threads that a quad does not have");
       return false;
     }
     form.sparsity.selector = static_cast<u8>(*selector);

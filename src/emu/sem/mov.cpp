@@ -151,7 +151,7 @@ Handler vector_mov(Lowering& low, Ty type) {
   if (!vector.empty()) return element_movs(low, type);
   const bool is_pack = low.operand(1).kind == ir::OperandKind::Vector;
   const auto parts = low.children(low.operand(is_pack ? 1 : 0));
-  if (parts.empty() || parts.size() > 16) return nullptr;
+  if (parts.empty() || bytes_of(type) % parts.size() != 0) return nullptr;
   out.element_bytes = static_cast<u8>(bytes_of(type) / parts.size());
   out.register_bytes = static_cast<u8>(lane_bytes(info(type).bits));
   std::vector<u32> list;
@@ -182,8 +182,10 @@ Handler select_mov(Lowering& low) {
     bool negated = false;
     out.d = low.predicate_dest(low.operand(0));
     if (from.kind == ir::OperandKind::Special) {
-      out.a = low.special_lanes(
-          special_id(isa::info(static_cast<isa::SpecialRegister>(from.index)).name), 0, 0);
+      const SpecialId id =
+          special_id(isa::info(static_cast<isa::SpecialRegister>(from.index)).name);
+      if (id != SpecialId::IsExplicitCluster) return low.refuse("an operand is not a predicate");
+      out.a = low.special_lanes(id, 0, 0);
     } else {
       out.a = low.predicate(from, negated);
     }
@@ -201,6 +203,7 @@ Handler select_mov(Lowering& low) {
   }
   u8 bytes = 0;
   out.a = low.source_any(from, type, bytes);
+  if (bytes < out.register_bytes) return low.refuse("an operand is narrower than its type");
   switch (out.register_bytes) {
     case 4:
       return &copy<u32>;

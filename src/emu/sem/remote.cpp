@@ -116,7 +116,7 @@ bool set_word_operands(Lowering& low, Ty type, u32 elements) {
   out.element_bytes = static_cast<u8>(bytes_of(type));
   out.kind = static_cast<u8>(BulkOp::Kind::Word);
   low.set_list(list);
-  return out.c == elements;
+  return out.c == elements && u64{out.c} * out.element_bytes <= sizeof(BulkOp::data);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // stacksave, stackrestore, alloca (PTX ISA, "Stack Manipulation Instructions"): every thread has a
 // stack in local memory, above its variables. It grows upwards.
+#include <bit>
 #include <string>
 
 #include "cluster.h"
@@ -16,7 +17,7 @@ constexpr u32 kStackBytes = 16384;
 /// Local memory of a program that moves its stack pointer: variables, then the stack.
 void reserve_stack(Program& program) {
   if (program.stack_base != 0) return;
-  program.stack_base = (program.local_bytes + 63U) & ~63U;
+  program.stack_base = (static_cast<u32>(program.local_bytes) + 63U) & ~63U;
   if (program.stack_base == 0) program.stack_base = 64;  // no object lies at address zero
   program.local_bytes = program.stack_base + kStackBytes;
 }
@@ -86,6 +87,9 @@ Handler select_alloca(Lowering& low) {
   out.a = low.source(1, type);
   out.imm = 8;
   if (low.count() > 2) out.imm = low.literal(low.operand(2)).value_or(8);
+  if (out.imm <= 0 || out.imm > kStackBytes || !std::has_single_bit(static_cast<u64>(out.imm))) {
+    return low.refuse("its alignment is not a power of two up to " + std::to_string(kStackBytes));
+  }
   return &allocate;
 }
 

@@ -301,7 +301,11 @@ Handler select_tcgen05_mma(Lowering& low) {
     for (const ir::Operand& one : low.children(low.operand(at++))) {
       list.push_back(low.source(one, Ty::B32));
     }
-    form.disabled_words = static_cast<u8>(list.size() - kDisabledLanes);
+    const std::size_t words = list.size() - kDisabledLanes;
+    if (words != 4 * std::size_t{form.cta_group}) {
+      return low.refuse("its vector of disabled lanes has another number of registers");
+    }
+    form.disabled_words = static_cast<u8>(words);
   }
   bool negated = false;
   list[kEnableD] = low.predicate(low.operand(at++), negated);

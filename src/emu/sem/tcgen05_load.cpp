@@ -237,6 +237,14 @@ bool take_half_offset(Lowering& low, std::size_t operand) {
   return true;
 }
 
+/// Whether the vector has as many registers as its shape moves.
+bool has_registers(Lowering& low, std::size_t count) {
+  const auto shape = static_cast<TmemShape>(low.out.kind);
+  if (count == layout::tmem_fragment(shape, low.out.element_bytes).registers) return true;
+  low.refuse("its vector has another number of registers");
+  return false;
+}
+
 }  // namespace
 
 Handler select_tcgen05_ld(Lowering& low) {
@@ -260,6 +268,7 @@ Handler select_tcgen05_ld(Lowering& low) {
     list.push_back(low.dest(1, Ty::B32));
   }
   low.set_list(list);
+  if (!has_registers(low, list.size() - (is_reduced ? 1 : 0))) return nullptr;
   return is_reduced ? &load_reduced : &load;
 }
 
@@ -272,7 +281,7 @@ Handler select_tcgen05_st(Lowering& low) {
     list.push_back(low.source(one, Ty::B32));
   }
   low.set_list(list);
-  return &store;
+  return has_registers(low, list.size()) ? &store : nullptr;
 }
 
 Handler select_tcgen05_wait(Lowering& low) {

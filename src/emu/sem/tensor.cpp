@@ -185,6 +185,7 @@ Handler choose(Lowering& low, Direction direction) {
   if (*mode == TileMode::Im2col && next < low.count() &&
       low.operand(next).kind == ir::OperandKind::Vector) {
     offsets = low.children(low.operand(next++));
+    if (offsets.size() + 2U > out.element_bytes) return low.refuse("it has too many offsets");
   }
   list.push_back(0);
   list.push_back(out.flag ? low.source(next, Ty::U16) : 0);

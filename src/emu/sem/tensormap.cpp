@@ -98,6 +98,12 @@ Step replace(Warp& warp, const Inst& inst, u32 mask) {
                                                " were not made by the emulator"}));
     }
     const u64 value = inst.e == 8 ? warp.lanes64(inst.c)[lane] : warp.lanes32(inst.c)[lane];
+    if (static_cast<MapField>(inst.kind) == MapField::ElementType && value >= kTypes.size()) {
+      warp.active = 1U << lane;
+      return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuTensorMap,
+                                              {"element type " + std::to_string(value) +
+                                               " is not one of a tensor map's"}));
+    }
     replace_field(*decoded, static_cast<MapField>(inst.kind), inst.target, value);
     const std::array<std::byte, 128> encoded = encode(decoded->map, decoded->address);
     copy_to_global(bytes, encoded.data(), encoded.size());
@@ -136,6 +142,7 @@ Handler select_tensormap_replace(Lowering& low) {
   const Space space = take_space(low);
   const Ty type = low.take_type();
   const MapField field = static_cast<MapField>(out.kind);
+  if (low.count() < 2) return low.refuse("an operand is missing");
   const std::size_t last = low.count() - 1;
   if (last == 2) {
     const std::optional<i64> ord = low.literal(low.operand(1));
@@ -166,6 +173,7 @@ Handler select_tensormap_copy(Lowering& low) {
   const AddressOperand from = low.address(low.operand(1));
   low.out.b = from.base;
   low.out.c = from.base_bytes;
+  if (from.offset != static_cast<i32>(from.offset)) return low.refuse("its offset is too big");
   low.out.target = static_cast<u32>(from.offset);
   set_address(low, low.address(low.operand(0)), Space::Global);
   return &copy_map;

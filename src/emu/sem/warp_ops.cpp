@@ -139,9 +139,8 @@ Handler select_shfl(Lowering& low) {
   if (low.count() != 5) return low.refuse("shfl without .sync does not exist on these targets");
   const ir::Operand& d = low.operand(0);
   if (d.kind == ir::OperandKind::Pipe) {
-    const auto parts = low.children(d);
-    out.d = low.dest(parts[0], Ty::B32);
-    out.flip = low.predicate_dest(parts[1]);
+    out.d = low.dest(low.child(d, 0), Ty::B32);
+    out.flip = low.predicate_dest(low.child(d, 1));
     out.flag = true;
   } else {
     out.d = low.dest(0, Ty::B32);
@@ -181,9 +180,8 @@ Handler select_elect(Lowering& low) {
   low.take("sync");
   const ir::Operand& d = low.operand(0);
   if (d.kind != ir::OperandKind::Pipe) return nullptr;
-  const auto parts = low.children(d);
-  out.d = low.dest(parts[0], Ty::B32);
-  out.b = low.predicate_dest(parts[1]);
+  out.d = low.dest(low.child(d, 0), Ty::B32);
+  out.b = low.predicate_dest(low.child(d, 1));
   out.e = low.source(1, Ty::B32);
   return &elect;
 }

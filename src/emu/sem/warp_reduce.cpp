@@ -121,8 +121,8 @@ Handler select_match(Lowering& low) {
   out.register_bytes = static_cast<u8>(bytes_of(type));
   const ir::Operand& d = low.operand(0);
   out.flag = d.kind == ir::OperandKind::Pipe;
-  out.d = low.dest(out.flag ? low.children(d)[0] : d, Ty::U32);
-  if (out.flag) out.b = low.predicate_dest(low.children(d)[1]);
+  out.d = low.dest(out.flag ? low.child(d, 0) : d, Ty::U32);
+  if (out.flag) out.b = low.predicate_dest(low.child(d, 1));
   out.a = low.source(1, type);
   out.e = low.source(2, Ty::B32);
   return is_all ? &match_all : &match_any;

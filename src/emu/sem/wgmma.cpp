@@ -7,6 +7,7 @@
 #include "async/wgmma_form.h"
 #include "cluster.h"
 #include "lanes.h"
+#include "numerics/sparse.h"
 #include "observe/observer.h"
 #include "race/detector.h"
 #include "select.h"
@@ -67,7 +68,10 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
   WarpgroupQueue& queue = queue_of(warp);
   WarpgroupQueue::WarpState& state = queue.state(warp.id % 4);
   if (check_fence(warp, inst, state) != Step::Next) return Step::Fault;
-  state.flying.emplace_back(&inst, state.groups);
+  if (queue.is_full() && !queue.complete_oldest(*warp.cta, warp.id / 4)) {
+    return refuse(warp, inst, "the warps of the warpgroup are too many operations apart");
+  }
+  state.fly(inst);
   WgmmaOp& op = queue.next(warp.id % 4, is_new);
   const u64 a = inst.flag ? 0 : warp.lanes64(inst.a)[0];
   const u64 b = warp.lanes64(inst.b)[0];
@@ -222,6 +226,9 @@ Handler select_wgmma_mma(Lowering& low) {
     const std::optional<i64> selector = low.literal(low.operand(4));
     if (!selector || *selector < 0 || *selector > 3) return nullptr;
     form.selector = static_cast<u8>(*selector);
+    if (!has_metadata({form.a, form.stored(), form.selector, false})) {
+      return low.refuse("its sparsity selector names threads that a quad does not have");
+    }
     at = 5;
   }
   bool negated = false;

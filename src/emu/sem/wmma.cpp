@@ -180,6 +180,9 @@ Handler choose(Lowering& low, bool is_load) {
   out.b = low.count() > 2
               ? low.source(2, Ty::U32)
               : low.literal_lanes(Ty::U32, default_stride(kShapes[*shape], matrix, out.flag));
+  if (list.size() < access_of(out).fragment.registers || (is_load && list.size() > 8)) {
+    return low.refuse("its vector has another number of registers");
+  }
   low.access.kind = is_load ? MemoryAccess::Kind::Load : MemoryAccess::Kind::Store;
   low.access.bytes = static_cast<u16>(list.size() * bytes_of(type));
   low.access.is_opaque = true;
