@@ -272,7 +272,9 @@ class _Launch:
     def _emulate(self, memory: Sequence[Array], bits: Sequence[int]) -> None:
         if self.settled.image is not None:
             pointers, sizes = [a.pointer for a in memory], [a.nbytes for a in memory]
-            _core.emulate(self.settled.image, pointers, sizes, scalars=bits)
+            # A kernel without outputs writes its inputs; no other does.
+            read_only = len(self.settled.inputs) if self.settled.outputs else 0
+            _core.emulate(self.settled.image, pointers, sizes, scalars=bits, read_only=read_only)
 
     def _names(self, arguments: int) -> list[str]:
         """Names of this many arguments, then of the outputs."""

@@ -200,7 +200,7 @@ def launch(
         return
     if ordinal is None:
         memory = [(array.pointer, array.nbytes) for array in arrays]
-        _runtime.emulate(prepared, memory, None)
+        _runtime.emulate(prepared, memory, None, _runtime.read_only_count(kernel))
     else:
         _core.launch(prepared.image, ordinal, handle, [a.pointer for a in arrays], prepared.scalars)
     ours = [t for t, f in written if f == "torch"]

@@ -277,22 +277,32 @@ def call_numpy(
     if not kernel.out_specs:
         check_writable(kernel.signature.name, args, "input")
     memory = [(a.pointer, a.nbytes) for a in (*inputs, *map(describe_numpy, results))]
-    report = emulate(prepared, memory, emulator)
+    report = emulate(prepared, memory, emulator, read_only_count(kernel))
     return unpack(results), report
 
 
+def read_only_count(kernel: Kernel) -> int:
+    """Return how many of a kernel's tensors, from the first on, it may not write."""
+    # A kernel without outputs writes its inputs; no other does.
+    return len(kernel.in_specs) if kernel.out_specs else 0
+
+
 def emulate(
-    prepared: Prepared, memory: Sequence[tuple[int, int]], options: Mapping[str, Any] | None
+    prepared: Prepared,
+    memory: Sequence[tuple[int, int]],
+    options: Mapping[str, Any] | None,
+    read_only: int,
 ) -> dict[str, Any]:
-    """Run a prepared call on the emulator over (address, bytes) pairs."""
+    """Run a prepared call on the emulator over (address, bytes) pairs.
+
+    The first `read_only` of them cannot be written.
+    """
     if not prepared.has_work:
         return {}
     pointers = [pointer for pointer, _ in memory]
     sizes = [size for _, size in memory]
-    words = options or {}
-    return dict(
-        _core.emulate(prepared.image, pointers, sizes, scalars=prepared.scalars, **words) or {}
-    )
+    words = {**(options or {}), "scalars": prepared.scalars, "read_only": read_only}
+    return dict(_core.emulate(prepared.image, pointers, sizes, **words) or {})
 
 
 def unpack(results: Sequence[Any]) -> Any:

@@ -234,7 +234,8 @@ def run_plain(
         pointers = [array.pointer for array in memory]
         _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
     else:
-        _runtime.emulate(prepared, [(array.pointer, array.nbytes) for array in memory], None)
+        places = [(array.pointer, array.nbytes) for array in memory]
+        _runtime.emulate(prepared, places, None, _runtime.read_only_count(kernel))
     _tell_autograd(kernel, args, outs)
     if prepared.is_current and _is_repeatable(kernel, captures, memory):
         _teach(kernel, captures, keywords, prepared, memory, device.type)
@@ -322,7 +323,7 @@ def _emulate_plain(
     args = _resolved(kernel, args)
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
     memory = [(array.pointer, array.nbytes) for array in (*inputs, *map(describe, results))]
-    counts = _runtime.emulate(prepared, memory, options)
+    counts = _runtime.emulate(prepared, memory, options, _runtime.read_only_count(kernel))
     _tell_autograd(kernel, args, outs)
     return _runtime.unpack(results), counts
 

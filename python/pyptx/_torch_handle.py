@@ -98,7 +98,8 @@ def launch(
         stream = torch.cuda.current_stream(device).cuda_stream
         _core.launch(image, device.index, stream, pointers)
     elif device.type == "cpu":
-        _core.emulate(image, pointers, [array.nbytes for array in memory])
+        sizes = [array.nbytes for array in memory]
+        _core.emulate(image, pointers, sizes, read_only=len(inputs) if made else 0)
     else:
         raise LaunchError(f"kernels run on CUDA and CPU tensors, not on {device}")
     return made

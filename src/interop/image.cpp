@@ -13,6 +13,7 @@
 #include "pyptx/syntax/parser.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/verify/instruction.h"
+#include "pyptx/verify/module.h"
 
 namespace pyptx::interop {
 
@@ -162,6 +163,12 @@ diag::Result<std::shared_ptr<const ir::Module>> read_module(std::string_view ptx
   options.judge = &judge;
   auto module = syntax::parse(ptx, "<ptx>", options);
   if (!module) return module.failure();
+  // What no single instruction shows: declarations, labels, calls, sizes.
+  for (diag::Diagnostic& found : verify::verify_module(**module)) {
+    if (found.severity() != diag::Severity::Error) continue;
+    found.resolve((*module)->locations);
+    return diag::fail(std::move(found));
+  }
   return std::shared_ptr<const ir::Module>(std::move(*module));
 }
 

@@ -34,6 +34,11 @@ class Binder {
                                                        bytes_text(place.size), bytes_text(size)});
     }
     using Kind = driver::ParamSlot::Kind;
+    // What is put there has eight bytes, whatever a plan says that nobody checked.
+    if (slot.kind != Kind::MapValue && size > 8) {
+      return diag::fail(diag::Kind::BadPlan,
+                        {"parameter " + std::to_string(index) + " has " + bytes_text(size)});
+    }
     if (slot.kind == Kind::Scalar) return put(place, &slot.bits);
     if (slot.kind == Kind::Argument) return put(place, &scalars_[next_scalar_++]);
     if (slot.tensor >= tensors_.size()) {

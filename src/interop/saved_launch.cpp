@@ -171,7 +171,9 @@ diag::Result<emu::Report> SavedKernel::emulate(std::span<const HostTensor> tenso
   }
   const auto bits = argument_bits(values);
   if (!bits) return diag::fail(bits.error());
-  return interop::emulate(*image, tensors, options, *bits);
+  std::vector<HostTensor> memory(tensors.begin(), tensors.end());
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i].writable &= is_written(i);
+  return interop::emulate(*image, memory, options, *bits);
 }
 
 }  // namespace pyptx::interop

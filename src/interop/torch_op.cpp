@@ -203,7 +203,7 @@ class Call {
   void emulate_on(std::span<const std::uint64_t> addresses) const {
     std::array<HostTensor, kMaxTensors> tensors;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-      tensors[i] = {addresses[i], kernel_.saved().tensor(i).bytes, true};
+      tensors[i] = {addresses[i], kernel_.saved().tensor(i).bytes, kernel_.saved().is_written(i)};
     }
     KernelImage& image = *kernel_.saved().image;
     const auto report = emulate(image, {tensors.data(), addresses.size()}, {}, scalars_.view());

@@ -115,13 +115,15 @@ void tell(const nb::object& callback, const emu::Progress& progress) {
   nb::raise_python_error();
 }
 
+/// The first `read_only` of them cannot be written.
 std::vector<interop::HostTensor> host_tensors(const std::vector<std::uint64_t>& pointers,
-                                              const std::vector<std::uint64_t>& sizes) {
+                                              const std::vector<std::uint64_t>& sizes,
+                                              std::size_t read_only) {
   if (pointers.size() != sizes.size()) throw nb::value_error("as many sizes as pointers");
   std::vector<interop::HostTensor> tensors;
   tensors.reserve(pointers.size());
   for (std::size_t i = 0; i < pointers.size(); ++i) {
-    tensors.push_back({pointers[i], sizes[i], true});
+    tensors.push_back({pointers[i], sizes[i], i >= read_only});
   }
   return tensors;
 }
@@ -131,9 +133,10 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  const std::vector<std::uint64_t>& sizes, std::uint64_t seed, unsigned threads,
                  bool counters, const std::optional<std::string>& trace, const nb::object& progress,
                  const std::vector<std::uint64_t>& scalars, std::optional<Triple> grid,
-                 const std::vector<std::string>& limits, const nb::kwargs& words) {
+                 const std::vector<std::string>& limits, std::size_t read_only,
+                 const nb::kwargs& words) {
   const auto given = grid ? std::optional(dim3(*grid)) : std::nullopt;
-  const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes);
+  const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes, read_only);
   emu::Options options;
   options.seed = seed;
   options.threads = threads;
@@ -169,7 +172,8 @@ void bind_emulator(nb::module_& m) {
         nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("counters") = false,
         nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(),
         nb::arg("scalars") = std::vector<std::uint64_t>{}, nb::arg("grid") = nb::none(),
-        nb::arg("limits") = std::vector<std::string>{}, nb::arg("words"));
+        nb::arg("limits") = std::vector<std::string>{}, nb::arg("read_only") = 0,
+        nb::arg("words"));
 }
 
 }  // namespace pyptx::python

@@ -108,7 +108,8 @@ diag::Status run_emulator(const CallTensors& tensors, const Extras& extras,
   for (std::size_t i = 0; i < count; ++i) {
     const TensorShape& shape =
         i < inputs ? specialisation.inputs[i] : specialisation.outputs[i - inputs];
-    memory[i] = {tensors.address(i), shape.bytes, true};
+    // A kernel without outputs writes its inputs; no other does.
+    memory[i] = {tensors.address(i), shape.bytes, i >= inputs || inputs == count};
   }
   emu::Options options;
   options.interrupt = &is_interrupted;

@@ -85,6 +85,8 @@ struct SavedKernel {
   const SavedTensor& tensor(std::size_t index) const {
     return index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
   }
+  /// Whether the kernel may write it: one without outputs writes its inputs, no other does.
+  bool is_written(std::size_t index) const { return index >= inputs.size() || outputs.empty(); }
 
  private:
   diag::Status check_count(std::size_t count) const;

@@ -333,6 +333,7 @@ def emulate(
     scalars: Sequence[int] = [],
     grid: Sequence[int] | None = None,
     limits: Sequence[str] = [],
+    read_only: int = 0,
     **words: str,
 ) -> dict[str, Any]: ...
 def driver_status() -> tuple[bool, str]: ...

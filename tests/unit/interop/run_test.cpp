@@ -116,6 +116,31 @@ TEST_F(RunTest, ATensorOfAnotherSizeIsAnErrorNotACrash) {
   EXPECT_THAT(std::string(report.error().code()), testing::StartsWith("PTX09"));
 }
 
+TEST_F(RunTest, APointerOfAHundredBytesIsNotPassed) {
+  LaunchPlan plan;
+  plan.entry = "kernel";
+  plan.tensor_count = 1;
+  plan.params.resize(1);
+  plan.params[0].kind = Kind::Pointer;
+  plan.params[0].size = 100;
+  EXPECT_EQ(plan.problem()->kind, diag::Kind::LaunchShape);
+  KernelImage image(empty_kernel(".param .b8 p[100]"), "sm_90a", plan, nullptr);
+  const HostTensor tensors[] = {tensor(a)};
+  const auto report = emulate(image, tensors);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, diag::Kind::BadPlan);
+}
+
+TEST_F(RunTest, TextThatNobodyVerifiedIsVerified) {
+  // Each instruction alone is in order.
+  const std::string text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry kernel(.param .u64 p)\n{\n"
+      "  .shared .b8 tile[300000];\n  ret;\n}\n";
+  const auto read = read_module(text);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, diag::Kind::TargetLimit);
+}
+
 TEST_F(RunTest, AReadOnlyTensorIsNotWritten) {
   KernelImage image(kernels::kAdd, "sm_90a", kernels::add_plan(100), nullptr);
   HostTensor out = tensor(c);
