@@ -2,7 +2,7 @@
 #             its PTX, the errors against float64, what each instruction cost
 # make test   set everything up, lint, and run every test
 # make lint   format, layering, static analysis
-# make fuzz   random bytes against the parser and the verifier, FUZZ_SECONDS long
+# make fuzz   random texts against parser, verifier and emulator, FUZZ_SECONDS long
 # make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
 # make cache-torture  the disk cache under processes that damage it and are killed
 # make pythons  what depends on the interpreter itself, with other Pythons (PYTHONS=...)
@@ -126,18 +126,21 @@ docs: $(DOCS_READY)
 	$(BIN)/sphinx-build -q -W --keep-going -j $(JOBS) -d build/doctrees -b html docs build/docs
 	@echo build/docs/index.html
 
-# Any bytes, for FUZZ_SECONDS altogether: lexer, parser and printers, verifier.
+# For FUZZ_SECONDS altogether: any bytes against lexer, parser and printers, verifier; changed kernels
+# and launches against the emulator.
 FUZZ_SECONDS ?= 1800
 fuzz: $(READY)
 	./tools/system_packages.sh fuzz
 	cmake --preset fuzz -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
-	cmake --build --preset fuzz -j $(JOBS) --target fuzz_lex fuzz_parse_print fuzz_verify
+	cmake --build --preset fuzz -j $(JOBS) --target fuzz_lex fuzz_parse_print fuzz_verify \
+	  fuzz_emulate
 	$(BIN)/python fuzz/seeds.py build/fuzz/seeds
-	set -e; for target in lex parse_print verify; do \
+	set -e; for target in lex parse_print verify emulate; do \
+	  seeds=build/fuzz/seeds; [ $$target != emulate ] || seeds=build/fuzz/seeds_run; \
 	  mkdir -p build/fuzz/corpus_$$target; \
-	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 3 )) -timeout=20 \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 4 )) -timeout=20 \
 	    -max_len=65536 -dict=build/fuzz/seeds.dict -artifact_prefix=build/fuzz/ \
-	    build/fuzz/corpus_$$target build/fuzz/seeds; \
+	    build/fuzz/corpus_$$target $$seeds; \
 	done
 
 lint: build

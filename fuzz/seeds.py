@@ -3,7 +3,8 @@
 """Seeds for the fuzzers: seeds.py FOLDER fills it with PTX texts and a dictionary.
 
 The texts are the PTX files and samples of the tests, and a module for every accepted example of
-the instruction table.
+the instruction table. FOLDER_run has texts with a launch for the emulator (see run_text.h): the
+same examples behind registers that hold something, and those of run_seeds/.
 """
 
 import hashlib
@@ -52,19 +53,36 @@ def examples() -> Iterator[str]:
         yield from accepted(tomllib.loads(path.read_text()))
 
 
+def launches() -> Iterator[str]:
+    """Give texts with a launch."""
+    for path in sorted((ROOT / "fuzz/run_seeds").glob("*.ptx")):
+        yield path.read_text()
+    frame = (ROOT / "fuzz/run_seeds/frame.txt").read_text()
+    for example in examples():
+        target = "sm_90a" if example.startswith("wgmma") else "sm_100a"
+        yield frame.replace("TARGET", target).replace("EXAMPLE", example)
+
+
+def write(folder: Path, texts: list[str]) -> None:
+    """Write each text under a name of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for text in texts:
+        name = hashlib.sha256(text.encode()).hexdigest()[:16]
+        (folder / f"{name}.ptx").write_text(text)
+
+
 def main() -> None:
     """Write the seeds and the dictionary."""
     folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
     words: set[str] = set()
     texts = list(samples())
     for example in examples():
         texts.append(FRAME.replace("EXAMPLE", example))
         words.update(re.findall(r"\.?[A-Za-z_][\w:]*", example))
     for text in texts:
-        name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        (folder / f"{name}.ptx").write_text(text)
         words.update(re.findall(r"\.[a-z_]\w*", text))
+    write(folder, texts)
+    write(folder.with_name(folder.name + "_run"), list(launches()))
     lines = [f'"{word}"' for word in sorted(words)]
     folder.with_suffix(".dict").write_text("\n".join(lines) + "\n")
 
