@@ -96,7 +96,8 @@ def async_copy_of_another_thread(x: Any, y: Any, *, broken: bool) -> None:
     if not broken:
         ptx.bar.sync(0)
     value = load(reg.scalar(u32), ptx.addr(tile + (thread() ^ 32) * 4))  # guilty
-    put(ptx.addr(y + thread() * 4), value)
+    # Before the other thread's copy is under way, nobody has written what is read.
+    put(ptx.addr(y + thread() * 4), value)  # guilty
 
 
 @case("PTX0918")
@@ -196,8 +197,8 @@ def register_without_a_value(x: Any, y: Any, *, broken: bool) -> None:
     value = reg.scalar(b32)
     if not broken:
         ptx.inst.mov.b32(value, 1)
-    ptx.inst.add.u32(value, value, 1)  # guilty
-    put(ptx.addr(y + thread() * 4), value)
+    ptx.inst.add.u32(value, value, 1)
+    put(ptx.addr(y + thread() * 4), value)  # guilty
 
 
 @case("PTX0925")

@@ -12,6 +12,7 @@ import planted_copies  # noqa: F401 - each registers its cases
 import planted_matrices  # noqa: F401
 import planted_tensor_memory  # noqa: F401
 import planted_threads  # noqa: F401
+import planted_values  # noqa: F401
 from planted_bugs import CASES, WORDS, Planted
 from pyptx import EmulatorError
 

@@ -231,7 +231,8 @@ class _Launch:
         _runtime.check_writable(self.settled.name, results)
         if not self.settled.outputs:
             _runtime.check_writable(self.settled.name, args, "input")
-        self._emulate((*inputs, *map(_runtime.describe_numpy, results)), bits)
+        memory = (*inputs, *map(_runtime.describe_numpy, results))
+        self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
         return _runtime.unpack(results)
 
     def _call_torch(
@@ -263,18 +264,19 @@ class _Launch:
             pointers = [array.pointer for array in memory]
             _core.launch(self.settled.image, device.index, stream, pointers, bits)
         elif device.type == "cpu":
-            self._emulate(memory, bits)
+            self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
         written = outs if self.settled.outputs else args
         if written is not None:
             torch.autograd.graph.increment_version(written)
         return _runtime.unpack(results)
 
-    def _emulate(self, memory: Sequence[Array], bits: Sequence[int]) -> None:
+    def _emulate(self, memory: Sequence[Array], bits: Sequence[int], *, fresh: int) -> None:
         if self.settled.image is not None:
-            pointers, sizes = [a.pointer for a in memory], [a.nbytes for a in memory]
             # A kernel without outputs writes its inputs; no other does.
             read_only = len(self.settled.inputs) if self.settled.outputs else 0
-            _core.emulate(self.settled.image, pointers, sizes, scalars=bits, read_only=read_only)
+            _runtime.emulate_image(
+                self.settled.image, memory, bits, fresh=fresh, read_only=read_only
+            )
 
     def _names(self, arguments: int) -> list[str]:
         """Names of this many arguments, then of the outputs."""

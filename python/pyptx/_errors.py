@@ -53,6 +53,10 @@ class CaptureWarning(UserWarning):
     """A kernel reads a value that cannot be watched, which makes its calls slow."""
 
 
+class OutputWarning(UserWarning):
+    """A kernel has left elements of an output that it was given without a value (PTX0940)."""
+
+
 # A traceback names a class by its module: the one that authors import it from.
 for _class in (
     Error,
@@ -63,5 +67,6 @@ for _class in (
     LaunchError,
     EmulatorError,
     CaptureWarning,
+    OutputWarning,
 ):
     _class.__module__ = "pyptx"

@@ -199,8 +199,8 @@ def launch(
     if not prepared.has_work:
         return
     if ordinal is None:
-        memory = [(array.pointer, array.nbytes) for array in arrays]
-        _runtime.emulate(prepared, memory, None, _runtime.read_only_count(kernel))
+        read_only = _runtime.read_only_count(kernel)
+        _runtime.emulate(prepared, arrays, None, read_only=read_only, fresh=0)
     else:
         _core.launch(prepared.image, ordinal, handle, [a.pointer for a in arrays], prepared.scalars)
     ours = [t for t, f in written if f == "torch"]

@@ -7,7 +7,9 @@ that framework is loaded already.
 
 from __future__ import annotations
 
+import math
 import sys
+import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from pyptx import _core
 from pyptx._bind import Array, resolve_grid
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, ptx_name
-from pyptx._errors import LaunchError
+from pyptx._errors import LaunchError, OutputWarning
 from pyptx._specialize import Facts, Traced
 from pyptx.specs import Layout
 
@@ -276,8 +278,10 @@ def call_numpy(
     check_writable(kernel.signature.name, results)
     if not kernel.out_specs:
         check_writable(kernel.signature.name, args, "input")
-    memory = [(a.pointer, a.nbytes) for a in (*inputs, *map(describe_numpy, results))]
-    report = emulate(prepared, memory, emulator, read_only_count(kernel))
+    memory = (*inputs, *map(describe_numpy, results))
+    fresh = len(results) if outs is None else 0
+    read_only = read_only_count(kernel)
+    report = emulate(prepared, memory, emulator, read_only=read_only, fresh=fresh)
     return unpack(results), report
 
 
@@ -289,20 +293,50 @@ def read_only_count(kernel: Kernel) -> int:
 
 def emulate(
     prepared: Prepared,
-    memory: Sequence[tuple[int, int]],
+    memory: Sequence[Array],
     options: Mapping[str, Any] | None,
+    *,
     read_only: int,
+    fresh: int,
 ) -> dict[str, Any]:
-    """Run a prepared call on the emulator over (address, bytes) pairs.
+    """Run a prepared call on the emulator.
 
-    The first `read_only` of them cannot be written.
+    The first `read_only` arrays cannot be written, the last `fresh` ones hold no values yet.
     """
     if not prepared.has_work:
         return {}
-    pointers = [pointer for pointer, _ in memory]
-    sizes = [size for _, size in memory]
-    words = {**(options or {}), "scalars": prepared.scalars, "read_only": read_only}
-    return dict(_core.emulate(prepared.image, pointers, sizes, **words) or {})
+    counts = {"read_only": read_only, "fresh": fresh}
+    return emulate_image(prepared.image, memory, prepared.scalars, **counts, **(options or {}))
+
+
+def emulate_image(
+    image: Any,
+    memory: Sequence[Array],
+    scalars: Sequence[int],
+    *,
+    read_only: int,
+    fresh: int,
+    **options: Any,
+) -> dict[str, Any]:
+    """Run an image on the emulator; see `emulate`."""
+    sizes = [array.nbytes for array in memory]
+    elements = [
+        array.nbytes // max(1, math.prod(array.shape)) for array in memory[len(memory) - fresh :]
+    ]
+    pointers = [array.pointer for array in memory]
+    options |= {"scalars": scalars, "read_only": read_only, "fresh": elements}
+    report = dict(_core.emulate(image, pointers, sizes, **options) or {})
+    for text in report.pop("warnings", ()):
+        warnings.warn(text, OutputWarning, stacklevel=_callers_level())
+    return report
+
+
+def _callers_level() -> int:
+    """Return the stacklevel of a warning that points at the line that called this package."""
+    level, frame = 1, sys._getframe(1).f_back
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pyptx":
+        level, frame = level + 1, frame.f_back
+    return level + 1
 
 
 def unpack(results: Sequence[Any]) -> Any:

@@ -234,8 +234,9 @@ def run_plain(
         pointers = [array.pointer for array in memory]
         _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
     else:
-        places = [(array.pointer, array.nbytes) for array in memory]
-        _runtime.emulate(prepared, places, None, _runtime.read_only_count(kernel))
+        read_only = _runtime.read_only_count(kernel)
+        fresh = len(results) if outs is None else 0
+        _runtime.emulate(prepared, memory, None, read_only=read_only, fresh=fresh)
     _tell_autograd(kernel, args, outs)
     if prepared.is_current and _is_repeatable(kernel, captures, memory):
         _teach(kernel, captures, keywords, prepared, memory, device.type)
@@ -322,8 +323,10 @@ def _emulate_plain(
 ) -> tuple[Any, dict[str, Any]]:
     args = _resolved(kernel, args)
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
-    memory = [(array.pointer, array.nbytes) for array in (*inputs, *map(describe, results))]
-    counts = _runtime.emulate(prepared, memory, options, _runtime.read_only_count(kernel))
+    memory = (*inputs, *map(describe, results))
+    read_only = _runtime.read_only_count(kernel)
+    fresh = len(results) if outs is None else 0
+    counts = _runtime.emulate(prepared, memory, options, read_only=read_only, fresh=fresh)
     _tell_autograd(kernel, args, outs)
     return _runtime.unpack(results), counts
 

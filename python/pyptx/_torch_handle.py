@@ -98,8 +98,8 @@ def launch(
         stream = torch.cuda.current_stream(device).cuda_stream
         _core.launch(image, device.index, stream, pointers)
     elif device.type == "cpu":
-        sizes = [array.nbytes for array in memory]
-        _core.emulate(image, pointers, sizes, read_only=len(inputs) if made else 0)
+        read_only = len(inputs) if made else 0
+        _runtime.emulate_image(image, memory, (), read_only=read_only, fresh=len(made))
     else:
         raise LaunchError(f"kernels run on CUDA and CPU tensors, not on {device}")
     return made

@@ -36,7 +36,10 @@ void Cta::lanes_exited(Warp& warp, u32 mask) {
 
 std::byte* Cta::local_of(u32 warp, u32 lane) {
   const u64 bytes = cluster->program->local_bytes;
-  if (local.empty()) local = AlignedBytes(bytes * kLanes * warps.size());
+  if (local.empty()) {
+    local = AlignedBytes(bytes * kLanes * warps.size());
+    local_defined.resize(local.size());
+  }
   return local.data() + bytes * (u64{warp} * kLanes + lane);
 }
 

@@ -5,15 +5,16 @@
 
 #include <array>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "aligned_bytes.h"
 #include "async/copy_queue.h"
 #include "async/wgmma_queue.h"
+#include "defined_bytes.h"
 #include "mbarrier.h"
 #include "tensor_memory.h"
 #include "warp.h"
-#include "written_words.h"
 
 namespace pyptx::emu {
 
@@ -40,8 +41,10 @@ struct Cta {
   u32 threads = 0;
   u32 finished_warps = 0;
   std::vector<std::byte> shared;  // the reserved part included
-  WrittenWords written;           // of shared
+  DefinedBytes defined;           // of shared
   AlignedBytes local;             // made on first use
+  std::vector<u8> local_defined;  // a flag for each byte of it
+  std::unordered_map<u32, Birth> births;  // of undefined words of shared memory that were stored
   std::unique_ptr<std::byte[]> register_storage;
   std::vector<Warp> warps;
   std::array<NamedBarrier, 16> barriers;

@@ -64,6 +64,7 @@ class Decoder {
     program_.code.push_back(end);
     program_.accesses.emplace_back();
     if (auto problem = layout_.problem()) return diag::fail(at_function(std::move(*problem)));
+    program_.registers = layout_.register_places();
     program_.register_bytes = static_cast<u32>((layout_.register_file_bytes() + 63U) & ~u64{63});
     return diag::success();
   }

@@ -101,6 +101,16 @@ u32 Layout::register_bits(ir::RegisterId id) const {
   return type.kind == isa::TypeKind::Predicate ? 1U : type.bits;
 }
 
+std::vector<RegisterPlace> Layout::register_places() const {
+  std::vector<RegisterPlace> places;
+  places.reserve(offsets_.size());
+  for (std::size_t i = 0; i < offsets_.size(); ++i) {
+    const u32 bits = register_bits(static_cast<ir::RegisterId>(i));
+    places.push_back({offsets_[i], static_cast<u16>(bits), static_cast<u8>(lane_bytes(bits))});
+  }
+  return places;
+}
+
 u32 Layout::literal(u32 lane_size, u64 bits) {
   const std::pair key(lane_size, bits);
   const auto found = literals_.find(key);

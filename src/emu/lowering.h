@@ -29,6 +29,7 @@ class Layout {
 
   u32 register_offset(ir::RegisterId id) const { return offsets_[static_cast<u32>(id)]; }
   u32 register_bits(ir::RegisterId id) const;
+  std::vector<RegisterPlace> register_places() const;
   u32 literal(u32 lane_bytes, u64 bits);
   u32 special(SpecialId id, u64 component, u32 lane_bytes);
   /// Scratch lanes for `_`.

@@ -152,6 +152,7 @@ void make_warps(Cta& cta, const Program& program) {
     const u32 threads = std::min(cta.threads - i * kLanes, kLanes);
     warp.lanes = threads == kLanes ? kAllLanes : (1U << threads) - 1;
     warp.live = warp.lanes;
+    warp.unwritten.assign(program.unwritten.size(), kAllLanes);
     warp.split_count = 1;
     warp.splits[0].mask = warp.lanes;
   }
@@ -186,7 +187,7 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
     // What was there before is undefined: quiet NaNs show in results that use it.
     cta->shared.assign(kSharedReserved + program.static_shared + launch.dynamic_shared,
                        std::byte{0xFF});
-    if (!launch.options.races) cta->written.start(cta->shared.size());
+    cta->defined.start(cta->shared.size(), launch.options.races);
     make_warps(*cta, program);
     cluster->ctas.push_back(std::move(cta));
   }

@@ -47,6 +47,33 @@ Step out_of_bounds(Warp& warp, const Inst& inst, const AccessRequest& request,
   return warp.fail(inst, std::move(diagnostic));
 }
 
+/// The judgement of memory that may have no value; false: the fault is recorded, or the access
+/// starts again.
+bool judge_undefined(Warp& warp, const Inst& inst, const AccessRequest& request, u64 address) {
+  if (request.may_carry) return carries_undefined(warp);
+  fail_uninitialised(warp, inst, request.lane, request.what, request.space, address);
+  return false;
+}
+
+/// Of a buffer that started without a value; what is written gets one.
+bool is_defined(Warp& warp, const Inst& inst, const AccessRequest& request) {
+  const GlobalMemory& memory = *warp.cta->cluster->memory;
+  if (request.order == AccessOrder::Elsewhere) return true;
+  if (!request.is_write || request.reads_too) {
+    for (u64 at = 0; at < request.bytes; at += 32) {
+      const u32 count = static_cast<u32>(std::min<u64>(request.bytes - at, 32));
+      const u32 missing = memory.undefined(request.address + at, count);
+      if (missing == 0) continue;
+      if (!judge_undefined(warp, inst, request, request.address + at + Warp::first_lane(missing))) {
+        return false;
+      }
+      break;
+    }
+  }
+  if (request.is_write) memory.define(request.address, request.bytes);
+  return true;
+}
+
 std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& request) {
   Cluster& cluster = *warp.cta->cluster;
   const std::ptrdiff_t found =
@@ -56,6 +83,9 @@ std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& req
     return nullptr;
   }
   cluster.last_buffer = static_cast<std::size_t>(found);
+  if (cluster.memory->is_tracked(cluster.last_buffer) && !is_defined(warp, inst, request)) {
+    return nullptr;
+  }
   if (request.is_write && !cluster.memory->buffer(cluster.last_buffer).writable &&
       !cluster.memory->is_writable(request.address, request.bytes)) {
     warp.active = 1U << request.lane;
@@ -80,7 +110,19 @@ std::byte* resolve_local(Warp& warp, const Inst& inst, const AccessRequest& requ
                   "each thread has " + std::to_string(size) + " bytes of local memory");
     return nullptr;
   }
-  return warp.cta->local_of(warp.id, request.lane) + offset;
+  Cta& cta = *warp.cta;
+  std::byte* at = cta.local_of(warp.id, request.lane) + offset;
+  u8* flags = cta.local_defined.data() + (at - cta.local.data());
+  if (!request.is_write || request.reads_too) {
+    const void* missing = std::memchr(flags, 0, request.bytes);
+    const u64 distance =
+        missing == nullptr ? 0 : static_cast<u64>(static_cast<const u8*>(missing) - flags);
+    if (missing != nullptr && !judge_undefined(warp, inst, request, request.address + distance)) {
+      return nullptr;
+    }
+  }
+  if (request.is_write) std::memset(flags, 1, request.bytes);
+  return at;
 }
 
 std::byte* resolve_param(Warp& warp, const Inst& inst, const AccessRequest& request) {
@@ -98,29 +140,27 @@ std::byte* resolve_param(Warp& warp, const Inst& inst, const AccessRequest& requ
 
 /// Whether an access may read, or write, what is there; false with the fault recorded.
 bool is_sound(Warp& warp, const Inst& inst, const AccessRequest& request, Cta& cta, u32 offset) {
-  if (RaceDetector* races = warp.cta->cluster->races.get()) {
-    return races->one(warp, inst, request, cta, offset);
-  }
+  RaceDetector* races = warp.cta->cluster->races.get();
+  if (races != nullptr && !races->one(warp, inst, request, cta, offset)) return false;
   const u32 end = offset + static_cast<u32>(request.bytes);
-  if (request.is_write) {
-    cta.written.add(offset, end);
-  } else if (!cta.written.holds(offset, end)) {
-    u32 word = offset / 4 * 4;
-    while (cta.written.holds(word, word + 4)) word += 4;
-    fail_uninitialised(warp, inst, request.lane, request.what, cta.rank << kRankShift | word);
-    return false;
+  if ((!request.is_write || request.reads_too) && !cta.defined.holds(offset, end)) {
+    const u32 at = cta.defined.missing(offset, end);
+    if (!judge_undefined(warp, inst, request, cta.rank << kRankShift | at)) return false;
   }
+  if (request.is_write) cta.defined.add(offset, end);
   return true;
 }
 
 }  // namespace
 
-void fail_uninitialised(Warp& warp, const Inst& inst, u32 lane, std::string_view what,
-                        u32 address) {
+void fail_uninitialised(Warp& warp, const Inst& inst, u32 lane, std::string_view what, Space space,
+                        u64 address) {
   warp.active = 1U << (lane < kLanes ? lane : 0);
+  const std::string where = space == Space::Global ? warp.cta->cluster->memory->place(address)
+                                                   : describe_address(warp, space, address);
   warp.fail(inst,
             diag::Diagnostic(diag::Kind::EmuUninitialised,
-                             {std::string(what), describe_address(warp, Space::Shared, address)}));
+                             {std::string(what) + " at " + where, "nothing was written there"}));
 }
 
 Space classify(u64 address) {
@@ -196,7 +236,11 @@ GlobalMemory::GlobalMemory(const Program& program, const Launch& launch)
     all.push_back({global_base(), globals.size(), true, "the module's variables"});
   }
   std::ranges::stable_sort(all, {}, &Buffer::address);
-  buffers_ = std::move(all);
+  for (Buffer& buffer : all) {
+    const u64 cells = buffer.bytes / kCell + 1;
+    defined_.push_back(buffer.has_value ? nullptr : std::make_unique<std::atomic<u64>[]>(cells));
+    buffers_.push_back(std::move(buffer));
+  }
 }
 
 std::ptrdiff_t GlobalMemory::find(u64 address, u64 bytes, std::size_t hint) const {

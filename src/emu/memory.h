@@ -4,6 +4,7 @@
 // Global addresses are host addresses inside the launch's buffers.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,15 @@
 #include "warp.h"
 
 namespace pyptx::emu {
+
+/// Elements of a buffer that nobody gave a value.
+struct Gap {
+  std::string buffer;
+  u32 element_bytes = 1;
+  u64 elements = 0;  // of the buffer
+  u64 count = 0;
+  u64 first = 0;
+};
 
 class Variables {
  public:
@@ -38,6 +48,8 @@ class Variables {
 
 class GlobalMemory {
  public:
+  static constexpr u64 kCell = 64;  // bytes that one word of a map of defined bytes stands for
+
   GlobalMemory(const Program& program, const Launch& launch);
 
   /// The index of the buffer that holds [address, address + bytes), trying `hint` first; -1: none.
@@ -54,8 +66,22 @@ class GlobalMemory {
   u64 const_base() const { return variables_->const_base(); }
   u64 global_base() const { return variables_->global_base(); }
 
+  // --- buffers that start without a value ------------------------------------------------------
+  bool is_tracked(std::size_t index) const { return defined_[index] != nullptr; }
+  /// Bytes of a tracked buffer, by address, get values.
+  void define(std::size_t index, u64 address, u64 bytes) const;
+  /// The same wherever they lie.
+  void define(u64 address, u64 bytes) const;
+  /// Bytes without a value, a bit each, of at most 32.
+  u32 undefined(u64 address, u32 bytes) const;
+  /// What the launch has left without a value.
+  std::vector<Gap> gaps() const;
+  /// "element 7 of X"
+  std::string place(u64 address) const;
+
  private:
-  std::vector<Buffer> buffers_;  // by address
+  std::vector<Buffer> buffers_;                               // by address
+  std::vector<std::unique_ptr<std::atomic<u64>[]>> defined_;  // a bit per byte; null: all are
   std::shared_ptr<Variables> variables_;
   std::vector<std::byte> params_;
 };
@@ -73,14 +99,17 @@ struct AccessRequest {
   bool is_write = false;
   std::string_view what;  // "load", "store", "bulk copy"
   AccessOrder order = AccessOrder::Weak;
+  bool reads_too = false;  // a write that needs what is there: an atomic
+  bool may_carry = false;  // a read of what has no value gives a register that has none
 };
 
 /// Host memory of an access, or null with the fault recorded.
 std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& request);
 /// The CTA and offset of a shared::cluster address; null with the fault recorded.
 Cta* resolve_shared(Warp& warp, const Inst& inst, const AccessRequest& request, u32& offset);
-/// Records that `what` read a word of shared memory that nobody wrote.
-void fail_uninitialised(Warp& warp, const Inst& inst, u32 lane, std::string_view what, u32 address);
+/// Records that `what` reads memory that nobody wrote.
+void fail_uninitialised(Warp& warp, const Inst& inst, u32 lane, std::string_view what, Space space,
+                        u64 address);
 /// The state space of a generic address.
 Space classify(u64 address);
 /// Base register plus offset of one lane.

@@ -33,6 +33,7 @@ inline constexpr u32 kAllLanes = 0xFFFFFFFFU;
 struct Warp;
 struct Inst;
 struct MmaForm;
+class Flows;
 
 /// What the warp does after a handler.
 enum class Step : u8 {
@@ -41,13 +42,13 @@ enum class Step : u8 {
   Wait,   // stay here: the handler set what the split waits for
   Yield,  // go on behind it, but let others run first
   Gone,   // the running split has no lanes left
-  Fault,  // the handler recorded a diagnostic
+  Fault,  // the handler recorded a diagnostic; without one, it wants to start again
 };
 
 using Handler = Step (*)(Warp&, const Inst&, u32 mask);
 
 /// State spaces as an access names them.
-enum class Space : u8 { Generic, Global, Shared, SharedCluster, Local, Param, Const };
+enum class Space : u8 { Generic, Global, Shared, SharedCluster, Local, Param, Const, Tensor };
 
 enum class Round : u8 { Nearest, Zero, Down, Up, NearestAway };
 
@@ -130,6 +131,13 @@ struct Fixed {
   u64 bits = 0;
 };
 
+/// Where a declared register lies in a warp's register file.
+struct RegisterPlace {
+  u32 offset = 0;
+  u16 bits = 0;  // 1: a predicate word
+  u8 bytes = 0;  // of a lane: 4, 8 or 16; 0 for a predicate
+};
+
 /// A variable with storage: where it lies in its space.
 struct Place {
   Space space = Space::Global;
@@ -156,8 +164,15 @@ struct Guard {
   /// Numbers of registers that some wgmma of the program uses as accumulator or as A.
   std::vector<u32> reads;
   std::vector<u32> writes;
-  /// A register that is read and that nothing can have written; ~0: none.
-  u32 unwritten = ~0U;
+  bool is_matrix = false;  // a wgmma: it looks after those registers itself
+  // Numbers of registers that may be without a value somewhere; see Program::unwritten.
+  std::vector<u32> checked;       // read here, where they may be
+  std::vector<u32> accumulators;  // the same, where the wgmma adds to them
+  std::vector<u32> defined;       // written
+  /// A predicate that may be without a value guards the instruction, whose own guard is true then.
+  bool has_predicate = false;
+  u32 predicate = 0;  // offset
+  u32 predicate_flip = 0;
 };
 
 class Program {
@@ -169,6 +184,11 @@ class Program {
   std::vector<u32> lists;
   std::vector<Guard> guards;
   std::vector<u32> guard_of;  // index into guards, of guarded instructions and wgmma
+  std::vector<RegisterPlace> registers;  // by id
+  /// Ids of the registers that some instruction may read before anything has written them.
+  std::vector<u32> unwritten;
+  std::vector<Handler> handlers;  // of each instruction, without guards
+  std::shared_ptr<Flows> flows;
   std::vector<Fixed> fixed;
   u32 register_bytes = 0;
   u64 static_shared = 0;  // bytes after the reserved part

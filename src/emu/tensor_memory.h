@@ -58,6 +58,10 @@ class TensorMemory {
   void mark(u32 lane, u32 column, u32 count) {
     std::memset(written_.data() + std::size_t{lane} * kTensorColumns + column, 1, count);
   }
+  /// What was written there is a value that nobody wrote.
+  void undefine(u32 lane, u32 column, u32 count) {
+    std::memset(written_.data() + std::size_t{lane} * kTensorColumns + column, 2, count);
+  }
   /// The first of `count` columns that nothing was written to; `count` when there is none.
   u32 first_unwritten(u32 lane, u32 column, u32 count) const {
     const u8* from = written_.data() + std::size_t{lane} * kTensorColumns + column;
@@ -65,6 +69,9 @@ class TensorMemory {
     return found == nullptr ? count : static_cast<u32>(static_cast<const u8*>(found) - from);
   }
   bool is_written(u32 lane, u32 column) const { return first_unwritten(lane, column, 1) == 1; }
+  bool is_defined(u32 lane, u32 column) const {
+    return written_[std::size_t{lane} * kTensorColumns + column] == 1;
+  }
 
   const Inst* relinquished = nullptr;
   u32 last_columns = kTensorColumns;  // of the last allocation: none may be larger
@@ -76,7 +83,7 @@ class TensorMemory {
 
  private:
   std::vector<u32> words_;   // made by the first allocation
-  std::vector<u8> written_;  // a flag for each word
+  std::vector<u8> written_;  // of each word: 0 never, 1 a value, 2 one that nobody wrote
   std::vector<Allocation> allocations_;
   std::bitset<kTensorColumns / kTensorUnit> taken_;
 };

@@ -26,10 +26,18 @@ bool can_merge(const Split& split) {
 bool Warp::run(u32& budget) {
   bool ran = false;
   u32 left = budget;  // its own: the loop keeps it in a register
+  // Apart: the usual loop keeps its registers.
+  const auto carry = [this](u32& rest) __attribute__((noinline)) { return execute<true>(rest); };
   for (u32 i = 0; i < split_count; ++i) splits[i].behind = false;
   while (left > 0 && select()) {
     ran = true;
-    if (!execute(left)) break;
+    if (!shadow) {
+      if (!execute<false>(left)) break;
+      continue;
+    }
+    u32 rest = left;
+    if (!carry(rest)) break;
+    left = rest;
   }
   budget = left;
   return ran;
@@ -84,18 +92,19 @@ void Warp::store_current() {
   splits[current].mask = active;
 }
 
+template <bool kCarries>
 bool Warp::execute(u32& budget) {
   const Inst* code = program->code.data();
   while (budget > 0) {
     --budget;
     const Inst& inst = code[pc];
-    const u32 mask = active & (predicate(inst.guard) ^ inst.guard_flip);
+    const u32 mask = kCarries ? active : active & (predicate(inst.guard) ^ inst.guard_flip);
     ++counts[pc];
     if (mask == 0) {
       if (++pc == limit) break;
       continue;
     }
-    const Step step = inst.run(*this, inst, mask);
+    const Step step = kCarries ? run_carrying(*this, inst) : inst.run(*this, inst, mask);
     if (step == Step::Next) [[likely]] {
       if (++pc == limit) break;
       continue;
@@ -104,9 +113,10 @@ bool Warp::execute(u32& budget) {
       if (split_count == 1) continue;
       return true;  // the handler stored the splits
     }
-    if (step == Step::Fault) return false;
+    if (step == Step::Fault && fault) [[unlikely]]
+      return false;
     if (step == Step::Gone) return true;
-    if (step == Step::Wait) {
+    if (step == Step::Wait || step == Step::Fault) {
       --counts[pc];
       store_current();
       return true;

@@ -12,8 +12,10 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "program.h"
+#include "shadow/shadow.h"
 
 namespace pyptx::emu {
 
@@ -72,6 +74,8 @@ struct Warp {
   u32 carry = 0;                    // the condition code, a bit per lane
   std::array<u32, kLanes> stack{};  // bytes that alloca has taken
   u64 issued_groups = 0;            // wgmma: see async/wgmma_queue.h
+  std::vector<u32> unwritten;       // lanes that have not written it, of each Program::unwritten
+  std::unique_ptr<Shadow> shadow;   // null: all that was read had a value
   std::unique_ptr<diag::Diagnostic> fault;
 
   u32* lanes32(u32 offset) { return reinterpret_cast<u32*>(registers + offset); }
@@ -97,6 +101,11 @@ struct Warp {
   /// True once, when the running split comes back from the wait it asked for here.
   bool take_resumed() { return std::exchange(splits[current].resumed, false); }
   Step fail(const Inst& inst, diag::Diagnostic diagnostic);
+  /// The instruction starts again, through the shadow that the warp has got.
+  Step restart() {
+    splits[current].wait = {};
+    return Step::Wait;
+  }
   /// The lowest lane of `mask`.
   static u32 first_lane(u32 mask) { return static_cast<u32>(std::countr_zero(mask)); }
 
@@ -105,6 +114,7 @@ struct Warp {
   void store_current();
   void merge_at(u32 where);
   void update_limit();
+  template <bool kCarries>
   bool execute(u32& budget);
 };
 

@@ -184,11 +184,19 @@ XLA_FFI_Error* execute_cpu(Frame frame, StateType* type) {
   std::array<HostTensor, kMaxBuffers> tensors;
   const std::size_t count = frame.buffer_count();
   if (count > kMaxBuffers) return frame.too_many_buffers();
+  // A result that has an argument's memory holds what the argument does.
+  const auto is_input = [&](std::size_t result) {
+    for (std::size_t i = 0; i < result && !frame.is_result(i); ++i) {
+      if (frame.buffer(i).data == frame.buffer(result).data) return true;
+    }
+    return false;
+  };
   for (std::size_t i = 0; i < count; ++i) {
     const XLA_FFI_Buffer& buffer = frame.buffer(i);
     // An argument may be written only where XLA gave a result the same memory.
     tensors[i] = {reinterpret_cast<std::uintptr_t>(buffer.data), byte_count(buffer),
-                  frame.is_result(i) || frame.is_aliased(i)};
+                  frame.is_result(i) || frame.is_aliased(i), !frame.is_result(i) || is_input(i),
+                  element_bytes(buffer.dtype)};
   }
   const auto report = emulate(*image, {tensors.data(), count});
   return report ? nullptr : failure(frame, report.error(), image.get());

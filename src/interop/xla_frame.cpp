@@ -43,8 +43,9 @@ std::optional<std::int64_t> integer_value(const XLA_FFI_Scalar& scalar) {
   }
 }
 
-/// Bytes of one element as XLA stores it: sub-byte types take a byte each in a custom call.
-std::uint64_t element_bytes(XLA_FFI_DataType type) {
+}  // namespace
+
+std::uint32_t element_bytes(XLA_FFI_DataType type) {
   switch (type) {
     case XLA_FFI_DataType_INVALID:
     case XLA_FFI_DataType_TOKEN:
@@ -69,8 +70,6 @@ std::uint64_t element_bytes(XLA_FFI_DataType type) {
       return 1;
   }
 }
-
-}  // namespace
 
 std::uint64_t byte_count(const XLA_FFI_Buffer& buffer) {
   std::uint64_t bytes = element_bytes(buffer.dtype);

@@ -18,6 +18,8 @@ namespace pyptx::interop::xla {
 /// Arguments and results of one call; more are refused, so that a call needs no allocation.
 inline constexpr std::size_t kMaxBuffers = 64;
 
+/// Bytes of one element as XLA stores it: sub-byte types take a byte each in a custom call.
+std::uint32_t element_bytes(XLA_FFI_DataType type);
 std::uint64_t byte_count(const XLA_FFI_Buffer& buffer);
 
 class Frame {

@@ -83,6 +83,10 @@ nb::dict report_dict(const emu::Report& report) {
   out["warp_instructions"] = report.warp_instructions;
   out["rows"] = rows;
   if (report.counters) out["counters"] = counters_dict(*report.counters);
+  if (report.warnings.empty()) return out;
+  nb::list warnings;
+  for (const diag::Diagnostic& warning : report.warnings) warnings.append(warning_text(warning));
+  out["warnings"] = warnings;
   return out;
 }
 
@@ -118,12 +122,16 @@ void tell(const nb::object& callback, const emu::Progress& progress) {
 /// The first `read_only` of them cannot be written.
 std::vector<interop::HostTensor> host_tensors(const std::vector<std::uint64_t>& pointers,
                                               const std::vector<std::uint64_t>& sizes,
-                                              std::size_t read_only) {
+                                              std::size_t read_only,
+                                              const std::vector<std::uint32_t>& fresh) {
   if (pointers.size() != sizes.size()) throw nb::value_error("as many sizes as pointers");
+  if (fresh.size() > sizes.size()) throw nb::value_error("more fresh tensors than tensors");
+  const std::size_t given = sizes.size() - fresh.size();
   std::vector<interop::HostTensor> tensors;
   tensors.reserve(pointers.size());
   for (std::size_t i = 0; i < pointers.size(); ++i) {
-    tensors.push_back({pointers[i], sizes[i], i >= read_only});
+    tensors.push_back({pointers[i], sizes[i], i >= read_only, i < given,
+                       i < given ? 1 : fresh[i - given]});
   }
   return tensors;
 }
@@ -134,9 +142,10 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  bool counters, const std::optional<std::string>& trace, const nb::object& progress,
                  const std::vector<std::uint64_t>& scalars, std::optional<Triple> grid,
                  const std::vector<std::string>& limits, std::size_t read_only,
-                 const nb::kwargs& words) {
+                 const std::vector<std::uint32_t>& fresh, const nb::kwargs& words) {
   const auto given = grid ? std::optional(dim3(*grid)) : std::nullopt;
-  const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes, read_only);
+  const std::vector<interop::HostTensor> tensors =
+      host_tensors(pointers, sizes, read_only, fresh);
   emu::Options options;
   options.seed = seed;
   options.threads = threads;
@@ -173,7 +182,7 @@ void bind_emulator(nb::module_& m) {
         nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(),
         nb::arg("scalars") = std::vector<std::uint64_t>{}, nb::arg("grid") = nb::none(),
         nb::arg("limits") = std::vector<std::string>{}, nb::arg("read_only") = 0,
-        nb::arg("words"));
+        nb::arg("fresh") = std::vector<std::uint32_t>{}, nb::arg("words"));
 }
 
 }  // namespace pyptx::python

@@ -100,8 +100,10 @@ diag::Status launch_cuda(const CallTensors& tensors, const Extras& extras,
       driver::LaunchArguments{{pointers.data(), count}, extras.scalars, extras.grid});
 }
 
+/// `are_fresh`: the outputs were made for this launch, and hold nothing yet.
 diag::Status run_emulator(const CallTensors& tensors, const Extras& extras,
-                          const Specialisation& specialisation) {
+                          const Specialisation& specialisation, bool are_fresh,
+                          diag::Diagnostics& warnings) {
   std::array<interop::HostTensor, kMaxTensors> memory;
   const std::size_t inputs = tensors.input_count();
   const std::size_t count = tensors.count();
@@ -109,21 +111,16 @@ diag::Status run_emulator(const CallTensors& tensors, const Extras& extras,
     const TensorShape& shape =
         i < inputs ? specialisation.inputs[i] : specialisation.outputs[i - inputs];
     // A kernel without outputs writes its inputs; no other does.
-    memory[i] = {tensors.address(i), shape.bytes, i >= inputs || inputs == count};
+    memory[i] = {tensors.address(i), shape.bytes, i >= inputs || inputs == count,
+                 i < inputs || !are_fresh, (shape.type.bits + 7U) / 8U};
   }
   emu::Options options;
   options.interrupt = &is_interrupted;
   auto report = interop::emulate(*specialisation.image, {memory.data(), count}, options,
                                  extras.scalars, extras.grid);
   if (!report) return report.failure();
+  warnings = std::move(report->warnings);
   return diag::success();
-}
-
-diag::Status launch(const CallTensors& tensors, const Extras& extras,
-                    const Specialisation& specialisation, void* stream, const void* thread) {
-  return specialisation.device == dlpack::DeviceType::Cuda
-             ? launch_cuda(tensors, extras, *specialisation.image, stream, thread)
-             : run_emulator(tensors, extras, specialisation);
 }
 
 /// Makes the outputs where `make` says so, and launches. False with a Python error set. The
@@ -139,19 +136,29 @@ bool run(CallTensors& tensors, const Extras& extras, Specialisation& specialisat
     return false;
   }
   std::optional<diag::Status> status;
+  diag::Diagnostics warnings;
+  const auto launch = [&](const void* thread) {
+    return specialisation.device == dlpack::DeviceType::Cuda
+               ? launch_cuda(tensors, extras, *specialisation.image, stream, thread)
+               : run_emulator(tensors, extras, specialisation, make, warnings);
+  };
   if (!make || (!specialisation.makes_column_major && tensors.can_make_tensors())) {
     const WithoutInterpreter released;
     if (!make || tensors.make_tensors(specialisation)) {
-      status.emplace(launch(tensors, extras, specialisation, stream, released.thread()));
+      status.emplace(launch(released.thread()));
     }
   }
   if (!status) {
     if (!tensors.make_objects(specialisation)) return false;
     const WithoutInterpreter released;
-    status.emplace(launch(tensors, extras, specialisation, stream, released.thread()));
+    status.emplace(launch(released.thread()));
   }
   if (emulation && has_python_error(status->ok() ? nullptr : &status->error())) return false;
-  return status->ok() || refuse(status->error(), *specialisation.image);
+  if (!status->ok()) return refuse(status->error(), *specialisation.image);
+  return warnings.empty() || with_python_errors([&] {
+                               warn(warnings);
+                               return Py_None;
+                             }) != nullptr;
 }
 
 /// The grid that a callable gives for the scalars; nothing, with no error set, where the slow path

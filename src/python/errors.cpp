@@ -75,4 +75,16 @@ void translate_out_of_memory() {
   });
 }
 
+std::string warning_text(const diag::Diagnostic& warning) {
+  return std::string(warning.code()) + ": " + warning.message();
+}
+
+void warn(std::span<const diag::Diagnostic> warnings) {
+  if (warnings.empty()) return;
+  const nb::object type = nb::module_::import_("pyptx._errors").attr("OutputWarning");
+  for (const diag::Diagnostic& warning : warnings) {
+    if (PyErr_WarnEx(type.ptr(), warning_text(warning).c_str(), 1) != 0) throw nb::python_error();
+  }
+}
+
 }  // namespace pyptx::python

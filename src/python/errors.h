@@ -8,6 +8,7 @@
 #include <nanobind/nanobind.h>
 
 #include <span>
+#include <string>
 #include <typeinfo>
 #include <utility>
 
@@ -23,6 +24,12 @@ namespace nb = nanobind;
 /// The same for several; the first one chooses the class. `diagnostics` must not be empty.
 [[noreturn]] void raise(std::span<const diag::Diagnostic> diagnostics,
                         const diag::LocationTable* table = nullptr);
+
+/// "PTX0940: 3 of 4 elements ..."
+std::string warning_text(const diag::Diagnostic& warning);
+/// Warns of each of `warnings`, as a pyptx.OutputWarning at the line that runs now. Throws where a
+/// filter makes it an error.
+void warn(std::span<const diag::Diagnostic> warnings);
 
 /// The value, or the exception.
 template <typename T>

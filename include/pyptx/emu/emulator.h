@@ -37,6 +37,10 @@ struct Buffer {
   std::uint64_t bytes = 0;
   bool writable = true;
   std::string name = {};  // what reports call it; empty: its number
+  /// False: what is there is nobody's. Reading it gives a value that nobody wrote, and what the
+  /// kernel leaves unwritten is said in Report::warnings.
+  bool has_value = true;
+  std::uint32_t element_bytes = 1;  // for messages
 };
 
 /// When an asynchronous operation's effects appear.
@@ -148,6 +152,8 @@ struct Report {
   std::uint64_t warp_instructions = 0;
   std::vector<Row> rows;
   std::optional<Counters> counters;  // where Options::counters asked for them
+  /// What may be right and is worth knowing: elements of an output that have no value.
+  std::vector<diag::Diagnostic> warnings;
 };
 
 class Program;  // the decoded form of one entry

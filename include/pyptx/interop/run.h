@@ -20,6 +20,8 @@ struct HostTensor {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   bool writable = true;
+  bool has_value = true;            // see emu::Buffer
+  std::uint32_t element_bytes = 1;  // for messages
 };
 
 /// Loads an image on `device`, so that its first launch there has nothing left to do.

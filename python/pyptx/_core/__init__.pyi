@@ -334,6 +334,7 @@ def emulate(
     grid: Sequence[int] | None = None,
     limits: Sequence[str] = [],
     read_only: int = 0,
+    fresh: Sequence[int] = [],
     **words: str,
 ) -> dict[str, Any]: ...
 def driver_status() -> tuple[bool, str]: ...

@@ -32,7 +32,7 @@ bool signal(Cluster& cluster, const BulkOp& op, Cta& cta, u32 offset, u64 bytes)
 }
 
 void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from) {
-  cta.written.add(offset, offset + static_cast<u32>(op.shared_bytes()));
+  cta.defined.add(offset, offset + static_cast<u32>(op.shared_bytes()));
   if (op.kind == BulkOp::Kind::TensorLoad) {
     load_tile(op, cta.shared.data(), offset);
   } else if (op.reduce != ReduceOp::None) {
@@ -46,6 +46,12 @@ void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from)
 
 }  // namespace
 
+bool fail_source(const BulkOp& op, const Cta& cta, u32 offset) {
+  fail_uninitialised(*op.warp, *op.inst, op.lane, "bulk copy", Space::Shared,
+                     cta.rank << kRankShift | offset);
+  return false;
+}
+
 u32 signalled_rank(const BulkOp& op, u32 rank) {
   if (op.cta_mask == 0) return op.barrier >> kRankShift;
   return op.is_pair ? (rank & ~1U) | (op.barrier >> kRankShift & 1U) : rank;
@@ -56,6 +62,9 @@ bool perform(Cluster& cluster, const BulkOp& op) {
   const u32 offset = op.shared & kOffsetMask;
   switch (op.kind) {
     case BulkOp::Kind::ToGlobal:
+      if (const u32 end = offset + static_cast<u32>(op.bytes); !own.defined.holds(offset, end)) {
+        return fail_source(op, own, own.defined.missing(offset, end));
+      }
       if (op.reduce != ReduceOp::None) {
         reduce(op.reduce, op.type, op.keeps_subnormals, reinterpret_cast<std::byte*>(op.global),
                own.shared.data() + offset, op.bytes);
@@ -66,9 +75,8 @@ bool perform(Cluster& cluster, const BulkOp& op) {
       ++cluster.progress;
       return true;
     case BulkOp::Kind::TensorStore:
-      store_tile(op, own.shared.data(), offset);
       ++cluster.progress;
-      return true;
+      return store_tile(op, own, offset);
     default:
       break;
   }

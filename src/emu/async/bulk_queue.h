@@ -18,6 +18,7 @@
 namespace pyptx::emu {
 
 struct Cluster;
+struct Cta;
 struct Warp;
 
 /// How a tensor copy walks its tensor.
@@ -78,7 +79,10 @@ u32 signalled_rank(const BulkOp& op, u32 rank);
 bool perform(Cluster& cluster, const BulkOp& op);
 /// Tile copies of tensor_copy.cpp. `base` is the shared memory of one CTA.
 void load_tile(const BulkOp& op, std::byte* shared, u32 offset);
-void store_tile(const BulkOp& op, const std::byte* shared, u32 offset);
+/// False with the fault recorded: a byte that is stored, or added to, has no value.
+bool store_tile(const BulkOp& op, const Cta& cta, u32 offset);
+/// Records that a copy takes a byte of shared memory that nobody wrote; false.
+bool fail_source(const BulkOp& op, const Cta& cta, u32 offset);
 /// Bytes of the tile, and of the shared memory that it spans.
 u64 tile_bytes(const BulkOp& op);
 u64 tile_extent(const BulkOp& op);

@@ -25,7 +25,7 @@ bool CopyQueue::finish(Cluster& cluster, Op& op, u32 lane, std::string& problem)
     std::memset(op.to[lane] + op.from_bytes[lane], 0, op.bytes - op.from_bytes[lane]);
     Cta& own = *op.warp->cta;
     const u32 offset = static_cast<u32>(op.to[lane] - own.shared.data());
-    own.written.add(offset, offset + op.bytes);
+    own.defined.add(offset, offset + op.bytes);
     if (op.ticket != 0 && op.pending == 0) cluster.observer->landed(op.ticket);
     return true;
   }

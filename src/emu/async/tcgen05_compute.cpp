@@ -22,16 +22,19 @@ TensorProblem Tcgen05Operands::read(const TensorOp& op) {
   const u32 n = op.instruction.n / op.cta_group;
   a.resize(std::size_t{op.instruction.m} * depth);
   b.resize(std::size_t{op.instruction.n} * depth);
+  a_gaps.assign(op.instruction.m, 0);
+  b_gaps.assign(op.instruction.n, 0);
   const std::vector<SharedOperand> shared = shared_operands(op);
   for (u32 i = 0; i < ctas.size(); ++i) {
     float* rows = a.data() + std::size_t{i} * m * depth;
     if (op.form.a_in_tensor_memory) {
-      TensorProblem problem = read_tensor(*ctas[i], op, depth, rows);
+      TensorProblem problem = read_tensor(*ctas[i], op, depth, rows, a_gaps, i * m);
       if (!problem.empty()) return problem;
-    } else if (!read_shared(*ctas[i], shared.front(), depth, rows)) {
+    } else if (!read_shared(*ctas[i], shared.front(), depth, rows, a_gaps, i * m)) {
       return {diag::Kind::EmuDescriptor, {"the A tile leaves the CTA's shared memory"}};
     }
-    if (!read_shared(*ctas[i], shared.back(), depth, b.data() + std::size_t{i} * n * depth)) {
+    if (!read_shared(*ctas[i], shared.back(), depth, b.data() + std::size_t{i} * n * depth, b_gaps,
+                     i * n)) {
       return {diag::Kind::EmuDescriptor, {"the B tile leaves the CTA's shared memory"}};
     }
   }
@@ -63,7 +66,7 @@ TensorProblem check_accumulator(const TensorOp& op) {
   return {};
 }
 
-void mark_accumulator(const TensorOp& op) {
+void mark_accumulator(const TensorOp& op, const Tcgen05Operands& operands) {
   const layout::AccumulatorLayout layout = op.layout();
   const std::vector<Cta*> ctas = op.ctas();
   const TensorAddress base = TensorAddress::of(op.d);
@@ -72,7 +75,14 @@ void mark_accumulator(const TensorOp& op) {
       const layout::TmemPlace at = layout::accumulator_place(layout, row, column);
       const u32 lane = base.lane + at.lane;
       if (is_disabled(op, at.cta, lane)) continue;
-      ctas[at.cta]->tensor.mark(lane, base.column + at.column, kVector);
+      TensorMemory& memory = ctas[at.cta]->tensor;
+      const u32 first = base.column + at.column;
+      if (!op.reads_d) memory.mark(lane, first, kVector);  // else it has what it had
+      for (u32 i = 0; i < kVector; ++i) {
+        if ((operands.a_gaps[row] | operands.b_gaps[column + i]) != 0) {
+          memory.undefine(lane, first + i, 1);
+        }
+      }
     }
   }
 }
@@ -108,7 +118,7 @@ class Product {
     multiply({room_.a.data(), room_.b.data(), room_.vectors.data(), i_.m, columns(), depth()},
              numerics, rule);
     finish();
-    mark_accumulator(op_);
+    mark_accumulator(op_, room_.operands);
     return {};
   }
 

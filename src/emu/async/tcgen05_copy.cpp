@@ -26,6 +26,7 @@ TensorProblem copy(const TensorOp& op) {
         const u32 lane = to.lane + layout::copy_lane(op.copy, number / chunks, i);
         std::memcpy(cta->tensor.row(lane) + column, bytes, 16);
         cta->tensor.mark(lane, column, 4);
+        if (!cta->defined.holds_chunk(at)) cta->tensor.undefine(lane, column, 4);
       }
       return true;
     });

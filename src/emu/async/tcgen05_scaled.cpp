@@ -28,7 +28,7 @@ class ScaledProduct {
     for (u32 row = 0; row < i_.m; ++row) {
       for (u32 column = 0; column < i_.n; ++column) sum(row, column);
     }
-    mark_accumulator(op_);
+    mark_accumulator(op_, operands_);
     return {};
   }
 

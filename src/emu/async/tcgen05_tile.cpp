@@ -91,7 +91,8 @@ std::vector<SharedOperand> shared_operands(const TensorOp& op) {
   return operands;
 }
 
-bool read_shared(const Cta& cta, const SharedOperand& operand, u32 depth, float* rows) {
+bool read_shared(const Cta& cta, const SharedOperand& operand, u32 depth, float* rows,
+                 std::vector<u8>& gaps, u32 first_row) {
   const u32 chunk = operand.chunk();
   const u32 bits = packed_bits(operand.element);
   const bool along_k = operand.major == layout::Major::K;
@@ -100,6 +101,14 @@ bool read_shared(const Cta& cta, const SharedOperand& operand, u32 depth, float*
   const bool is_inside = each_chunk(operand, [&](u32 address, u32 number) {
     const std::byte* from = chunk_at(cta, address);
     if (from == nullptr) return false;
+    if (const u32 at = address & 0x3FFFFU; !cta.defined.holds_chunk(at)) {
+      const u32 undefined = cta.defined.undefined(at, 16);
+      const u32 bytes = along_k ? 16 : 16 / chunk;  // of a row
+      for (u32 i = 0; i < 16 / bytes; ++i) {
+        const u32 row = along_k ? number * chunk / depth : number % across * chunk + i;
+        if ((undefined >> (i * bytes) & ((1U << bytes) - 1)) != 0) gaps[first_row + row] = 1;
+      }
+    }
     std::byte unpacked[16];
     if (bits != 0) {
       unpack_elements(from, bits, unpacked);
@@ -121,7 +130,8 @@ bool read_shared(const Cta& cta, const SharedOperand& operand, u32 depth, float*
   return is_inside;
 }
 
-TensorProblem read_tensor(Cta& cta, const TensorOp& op, u32 depth, float* rows) {
+TensorProblem read_tensor(Cta& cta, const TensorOp& op, u32 depth, float* rows,
+                          std::vector<u8>& gaps, u32 first) {
   const layout::AccumulatorLayout layout = op.layout();
   const layout::OperandCopies copies = layout::operand_copies(layout);
   const TensorAddress at = TensorAddress::of(static_cast<u32>(op.a));
@@ -136,6 +146,7 @@ TensorProblem read_tensor(Cta& cta, const TensorOp& op, u32 depth, float* rows) 
           return {diag::Kind::EmuTensorUninitialised,
                   {tensor_text(other, column), "A has no value there"}};
         }
+        if (!cta.tensor.is_defined(other, column)) gaps[first + row] = 1;
         if (cta.tensor.row(other)[column] != cta.tensor.row(lane)[column]) {
           return {diag::Kind::EmuTensorAccess,
                   {tensor_text(other, column),

@@ -55,9 +55,12 @@ bool each_chunk(const SharedOperand& operand, Visit&& visit) {
   return true;
 }
 
-/// Rows of `depth` floats; false when the matrix leaves shared memory.
-bool read_shared(const Cta& cta, const SharedOperand& operand, u32 depth, float* rows);
+/// Rows of `depth` floats; false when the matrix leaves shared memory. Those that nobody wrote
+/// whole are marked in `gaps`, from `first` on.
+bool read_shared(const Cta& cta, const SharedOperand& operand, u32 depth, float* rows,
+                 std::vector<u8>& gaps, u32 first);
 /// A out of tensor memory, the rows of one CTA.
-TensorProblem read_tensor(Cta& cta, const TensorOp& op, u32 depth, float* rows);
+TensorProblem read_tensor(Cta& cta, const TensorOp& op, u32 depth, float* rows,
+                          std::vector<u8>& gaps, u32 first);
 
 }  // namespace pyptx::emu

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "async/bulk_queue.h"
+#include "cluster.h"
 #include "pyptx/layout/swizzle.h"
 #include "relaxed.h"
 
@@ -163,6 +164,36 @@ void each_chunk(const BulkOp& op, u32 offset, u64 row_bytes, F&& body) {
   }
 }
 
+/// Whether bytes [first, first + bytes) of a row of the tile have values.
+bool has_source(const BulkOp& op, const Cta& cta, u32 start, u64 first, u64 bytes) {
+  bool is_good = true;
+  each_chunk(op, start, op.map.row_bytes(), [&](u32 at, u64 k) {
+    const u64 from = std::max(first, k);
+    const u64 to = std::min(first + bytes, k + 16);
+    if (!is_good || from >= to) return;
+    const u32 begin = at + static_cast<u32>(from - k);
+    const u32 end = at + static_cast<u32>(to - k);
+    if (!cta.defined.holds(begin, end)) {
+      is_good = fail_source(op, cta, cta.defined.missing(begin, end));
+    }
+  });
+  return is_good;
+}
+
+/// Whether a reduction finds values to add to.
+bool has_target(const BulkOp& op, const GlobalMemory& memory, u64 address, u64 bytes) {
+  if (op.reduce == ReduceOp::None) return true;
+  for (u64 at = 0; at < bytes; at += 32) {
+    const u32 missing =
+        memory.undefined(address + at, static_cast<u32>(std::min<u64>(bytes - at, 32)));
+    if (missing == 0) continue;
+    fail_uninitialised(*op.warp, *op.inst, op.lane, "tensor copy", Space::Global,
+                       address + at + Warp::first_lane(missing));
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 u64 tile_bytes(const BulkOp& op) {
@@ -230,19 +261,27 @@ void load_tile(const BulkOp& op, std::byte* shared, u32 offset) {
   });
 }
 
-void store_tile(const BulkOp& op, const std::byte* shared, u32 offset) {
+bool store_tile(const BulkOp& op, const Cta& cta, u32 offset) {
   const u32 unit = op.map.unit_bytes();
   const u64 row_bytes = op.map.row_bytes();
   const Range range = inside(op);
-  if (range.end == range.begin) return;
+  const GlobalMemory& memory = *op.warp->cta->cluster->memory;
+  const bool is_whole = cta.defined.holds(offset, offset + static_cast<u32>(tile_extent(op)));
+  if (range.end == range.begin) return true;
   std::byte line[kLongestRow];
+  bool is_good = true;
   each_row(op, [&](const Row& row) {
-    if (!row.in_bounds) return;
-    each_chunk(op, offset + static_cast<u32>(row.index * op.map.row_pitch()), row_bytes,
-               [&](u32 at, u64 k) { std::memcpy(line + k, shared + at, 16); });
+    if (!row.in_bounds || !is_good) return;
+    const u32 start = offset + static_cast<u32>(row.index * op.map.row_pitch());
+    each_chunk(op, start, row_bytes,
+               [&](u32 at, u64 k) { std::memcpy(line + k, cta.shared.data() + at, 16); });
     each_piece(op, range, [&](u64 i, u64 bytes) {
       auto* to = reinterpret_cast<std::byte*>(host_address(op, row, i));
       const std::byte* from = line + i * unit;
+      is_good = is_good && (is_whole || has_source(op, cta, start, i * unit, bytes)) &&
+                has_target(op, memory, reinterpret_cast<u64>(to), bytes);
+      if (!is_good) return;
+      memory.define(reinterpret_cast<u64>(to), bytes);
       if (op.reduce == ReduceOp::None) {
         copy_to_global(to, from, bytes);
       } else {
@@ -250,6 +289,7 @@ void store_tile(const BulkOp& op, const std::byte* shared, u32 offset) {
       }
     });
   });
+  return is_good;
 }
 
 }  // namespace pyptx::emu

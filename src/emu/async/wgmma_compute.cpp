@@ -42,13 +42,13 @@ class Product {
     room_.b.resize(std::size_t{columns()} * form_.depth() * kVector);
     if (form_.a_in_registers) {
       read_a_registers();
-    } else if (const auto fault = read_a_shared()) {
-      return describe(cta_.warps[first_], op_, *fault, 'A');
+    } else if (!read_a_shared()) {
+      return outside(op_, 'A');
     }
     if (has_long_rows()) {
       return bad_descriptor(op_, "the rows of the B tile are longer than its swizzle");
     }
-    if (const auto fault = read_b()) return describe(cta_.warps[first_], op_, *fault, 'B');
+    if (!read_b()) return outside(op_, 'B');
     if (form_.is_sparse && !read_places()) {
       return bad_descriptor(op_, "the sparsity metadata names a place twice");
     }
@@ -65,6 +65,7 @@ class Product {
       multiply(panels, numerics, rule);
     }
     finish();
+    carry_gaps(cta_, first_ / 4, op_, a_gaps_, b_gaps_);
     return std::nullopt;
   }
 
@@ -73,14 +74,14 @@ class Product {
   /// Panels of B: four columns to each.
   u32 columns() const { return form_.columns / 4; }
 
-  std::optional<TileFault> read_a_shared() {
+  bool read_a_shared() {
     const TileOperand operand{layout::MatrixDescriptor::decode(op_.a_descriptor),
                               form_.trans_a ? layout::Major::MN : layout::Major::K,
                               form_.a,
                               64,
                               form_.stored(),
                               form_.negate_a};
-    return read_tile(cta_, operand, [&](u32 group, const float* rows) {
+    return read_tile(cta_, operand, a_gaps_, [&](u32 group, const float* rows) {
       const u32 panel = group * 4;  // 8 rows are 4 panels; 8 panels are a warp's
       panel_kernels().rows_to_a(rows, form_.stored(),
                                 room_.a.data() + panel * form_.stored() * kVector);
@@ -108,14 +109,14 @@ class Product {
     return form_.is_sparse && !form_.trans_b && type == layout::LayoutType::B32;
   }
 
-  std::optional<TileFault> read_b() {
+  bool read_b() {
     const TileOperand operand{layout::MatrixDescriptor::decode(op_.b_descriptor),
                               form_.trans_b ? layout::Major::MN : layout::Major::K,
                               form_.b,
                               form_.columns,
                               form_.depth(),
                               form_.negate_b};
-    return read_tile(cta_, operand, [&](u32 group, const float* rows) {
+    return read_tile(cta_, operand, b_gaps_, [&](u32 group, const float* rows) {
       panel_kernels().rows_to_b(rows, form_.depth(),
                                 room_.b.data() + group * 2 * form_.depth() * kVector);
     });
@@ -198,6 +199,8 @@ class Product {
   WgmmaForm form_;
   const u32* list_;
   Room& room_;
+  TileGaps a_gaps_;
+  TileGaps b_gaps_;
 };
 
 }  // namespace

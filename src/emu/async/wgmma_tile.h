@@ -3,6 +3,7 @@
 // Operand tiles of wgmma out of shared memory, eight rows at a time, by the descriptor's layout.
 #pragma once
 
+#include <bitset>
 #include <optional>
 
 #include "async/wgmma_queue.h"
@@ -23,29 +24,31 @@ struct TileOperand {
 
 inline constexpr u32 kGreatestTileDepth = 64;  // 8-bit B against a sparse A
 
-/// Sixteen bytes of a tile that cannot be read: they leave shared memory, or nobody wrote them.
-struct TileFault {
-  u32 address = 0;
-  bool is_outside = false;
+/// Rows of a tile that nobody wrote whole.
+struct TileGaps {
+  std::bitset<256> rows;
+  u32 address = 0;  // of a byte that nobody wrote
 };
 
-/// Eight rows from row 8 * group on, `depth` floats each.
-std::optional<TileFault> read_rows(const Cta& cta, const TileOperand& operand, u32 group,
-                                   float* rows);
+/// Eight rows from row 8 * group on, `depth` floats each. False: the tile leaves shared memory.
+bool read_rows(const Cta& cta, const TileOperand& operand, u32 group, float* rows, TileGaps& gaps);
 diag::Diagnostic bad_descriptor(const WgmmaOp& op, const std::string& problem);
-/// What is said about a tile that cannot be read; `tile` is A or B.
-diag::Diagnostic describe(const Warp& warp, const WgmmaOp& op, const TileFault& fault, char tile);
+/// What is said about a tile that leaves shared memory; `tile` is A or B.
+diag::Diagnostic outside(const WgmmaOp& op, char tile);
+/// Marks the elements of D that depend on what nobody wrote.
+void carry_gaps(Cta& cta, u32 warpgroup, const WgmmaOp& op, const TileGaps& a, const TileGaps& b);
 void negate(float* values, std::size_t count);
 
 /// Calls put(group, rows) for every eight rows.
 template <typename Put>
-std::optional<TileFault> read_tile(const Cta& cta, const TileOperand& operand, Put&& put) {
+bool read_tile(const Cta& cta, const TileOperand& operand, TileGaps& gaps, Put&& put) {
   alignas(32) float rows[8 * kGreatestTileDepth];
+  gaps.rows.reset();
   for (u32 group = 0; group < operand.rows / 8; ++group) {
-    if (const auto fault = read_rows(cta, operand, group, rows)) return fault;
+    if (!read_rows(cta, operand, group, rows, gaps)) return false;
     put(group, rows);
   }
-  return std::nullopt;
+  return true;
 }
 
 /// wgmma of single bits; what is wrong with a tile, or nothing.

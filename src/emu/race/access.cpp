@@ -103,7 +103,6 @@ bool RaceDetector::word(const View& view, const Cta& cta, u32 cell, u32 lane, u3
   const Stamp write = shadow.writes[cell];
   const Place place{cta, cell * 4};
   const bool overlaps = (write.bytes() & bytes) != 0;
-  if (write.empty() && !view.is_write) return report_uninitialised(view, lane, place);
   if (overlaps && write.key() != view.state.safe_write && !judge_write(view, lane, place, write)) {
     return false;
   }

@@ -24,9 +24,6 @@ bool RaceDetector::walk(const View& view, u32 lane, Cta& cta, u32 offset, u64 by
   const u32 end = (offset + static_cast<u32>(bytes) + 3) / 4;
   for (u32 cell = offset / 4; cell < end; ++cell) {
     const Stamp write = shadow.writes[cell];
-    if (view.wants_value && write.empty()) {
-      return report_uninitialised(view, lane, {cta, cell * 4});
-    }
     if (write.bits != cursor.safe_write.bits) {
       if (!judge_write(view, lane, {cta, cell * 4}, write)) return false;
       cursor.safe_write = write;
@@ -134,7 +131,6 @@ bool RaceDetector::matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_
   View by = view(warp, inst, kAllLanes);
   by.is_async = true;
   by.what = "wgmma";
-  by.wants_value = true;
   const Stamp mine = Stamp::make(shared.actor, epoch, Stamp::kManyLanes, 15, by.pc);
   const WgmmaForm form = WgmmaForm::unpack(inst.imm);
   Cursor cursor;

@@ -180,7 +180,6 @@ class RaceDetector {
     u32 pc = 0;
     bool is_write = false;
     bool is_strong = false;
-    bool wants_value = false;  // what nobody wrote is no operand
     bool is_async = false;     // by the asynchronous proxy
     bool is_common = false;    // the knowledge is every lane's
     std::string_view what = "access";
@@ -246,7 +245,6 @@ class RaceDetector {
               bool other_wrote) const;
   void advise_race(diag::Diagnostic& diagnostic, const View& view, Stamp other) const;
   void advise_mbarrier(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other) const;
-  bool report_uninitialised(const View& view, u32 lane, const Place& place);
 
   Cluster& cluster_;
   std::vector<Shadow> ctas_;

@@ -90,10 +90,4 @@ std::unique_ptr<diag::Diagnostic> RaceDetector::unfinished() {
   return nullptr;
 }
 
-bool RaceDetector::report_uninitialised(const View& view, u32 lane, const Place& place) {
-  fail_uninitialised(view.warp, view.inst, lane, view.what,
-                     place.cta.rank << kRankShift | place.offset);
-  return false;
-}
-
 }  // namespace pyptx::emu

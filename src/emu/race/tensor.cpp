@@ -153,7 +153,6 @@ bool RaceDetector::issue(const TensorOp& op) {
   }
   by.is_write = false;
   by.is_async = true;
-  by.wants_value = true;
   by.what = op.kind == TensorOp::Kind::Copy ? "tcgen05.cp" : "tcgen05.mma";
   Cursor cursor;
   return each_shared_chunk(

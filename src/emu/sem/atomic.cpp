@@ -28,6 +28,7 @@ std::byte* locate(Warp& warp, const Inst& inst, u32 lane, u32 bytes, bool& is_in
   request.lane = lane;
   request.is_write = true;
   request.what = "atomic";
+  request.reads_too = static_cast<AtomicOp>(inst.kind) != AtomicOp::Exch;
   request.order = AccessOrder::Strong;
   is_in_shared = is_shared(request);
   return resolve(warp, inst, request);

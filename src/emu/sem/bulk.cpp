@@ -140,6 +140,7 @@ bool set_places(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
     return true;
   }
   request.space = Space::Global;
+  request.reads_too = op.reduce != ReduceOp::None;
   if (resolve(warp, inst, request) == nullptr) return false;
   op.global = request.address;
   return true;

@@ -30,6 +30,7 @@ Step touch_line(Warp& warp, const Inst& inst, u32 mask) {
     request.lane = i;
     request.is_write = inst.flag;
     request.what = inst.flag ? "discard" : "applypriority";
+    request.order = AccessOrder::Elsewhere;  // no value is read or made
     std::byte* at = resolve(warp, inst, request);
     if (at == nullptr) {
       step = Step::Fault;

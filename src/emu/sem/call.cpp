@@ -92,7 +92,9 @@ Step print(Warp& warp, const Inst& inst, u32 mask) {
     warp.cta->cluster->print(made.text);
     if (!inst.flag) continue;
     if (inst.register_bytes == 0) {
-      std::memcpy(warp.cta->local_of(warp.id, lane) + inst.d, &made.count, 4);
+      std::byte* to = warp.cta->local_of(warp.id, lane) + inst.d;
+      std::memcpy(to, &made.count, 4);
+      std::memset(warp.cta->local_defined.data() + (to - warp.cta->local.data()), 1, 4);
     } else {
       write_lane(warp, inst.d, inst.register_bytes, lane, made.count);
     }

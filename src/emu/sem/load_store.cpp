@@ -25,6 +25,28 @@ inline void each_lane(u32 mask, F&& body) {
   }
 }
 
+/// Marks what a store defines; false where a load of what nobody defined must start again.
+bool settle_defined(Warp& warp, u32 mask, const u32 (&offsets)[kLanes], u32 bytes, bool is_write) {
+  DefinedBytes& defined = warp.cta->defined;
+  u32 low = ~0U;
+  u32 high = 0;
+  each_lane(mask, [&](u32 i) {
+    low = std::min(low, offsets[i]);
+    high = std::max(high, offsets[i]);
+  });
+  if (defined.covers(low, high + bytes)) return true;
+  bool is_defined = true;
+  each_lane(mask, [&](u32 i) {
+    if (is_write) {
+      defined.add(offsets[i], offsets[i] + bytes);
+    } else {
+      is_defined = is_defined && defined.holds(offsets[i], offsets[i] + bytes);
+    }
+  });
+  if (is_defined) defined.learn(low);
+  return is_defined || carries_undefined(warp);
+}
+
 /// Under the race detector, the common case: 32-bit addresses, all of them in this CTA's own shared
 /// memory, in bounds, aligned and away from live mbarriers. False where one is not: `resolve` says
 /// which and why.
@@ -49,15 +71,17 @@ bool locate_judged(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_wr
   }
   if (bad != 0) return false;
   for (u32& offset : offsets) offset += kSharedReserved;
-  return cta.cluster->races->lanes(warp, inst, mask, offsets, bytes, is_write);
+  if (!cta.cluster->races->lanes(warp, inst, mask, offsets, bytes, is_write)) return false;
+  return settle_defined(warp, mask, offsets, bytes, is_write);
 }
 
 /// Host addresses of the active lanes; false with the fault recorded.
 bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&at)[kLanes]) {
   const u32 bytes = inst.element_bytes * (inst.list_count == 0 ? 1U : inst.list_count);
   if (warp.cta->cluster->races && inst.space == Space::Shared && inst.kind2 == 4 && !inst.flag) {
+    const bool has_shadow = warp.shadow != nullptr;
     if (locate_judged(warp, inst, mask, bytes, is_write, at)) return true;
-    if (warp.fault) return false;
+    if (warp.fault || has_shadow != (warp.shadow != nullptr)) return false;
   }
   bool ok = true;
   each_active(mask, [&](u32 i) {
@@ -74,6 +98,7 @@ bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&
     request.lane = i;
     request.is_write = is_write;
     request.what = is_write ? "store" : "load";
+    request.may_carry = !is_write;
     if (inst.flag) request.order = AccessOrder::Strong;
     at[i] = resolve(warp, inst, request);
     ok = at[i] != nullptr;

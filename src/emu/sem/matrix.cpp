@@ -24,6 +24,7 @@ bool matrix_rows(Warp& warp, const Inst& inst, u32 count, bool is_write, std::by
                           is_write,
                           is_write ? "stmatrix" : "ldmatrix",
                           AccessOrder::Collective};
+    request.may_carry = !is_write;
     if (request.space == Space::Generic && (request.address & kWindowMask) != kSharedWindow) {
       request.space = Space::Shared;  // refused there: only shared memory holds matrices
     }

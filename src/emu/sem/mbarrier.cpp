@@ -82,7 +82,7 @@ Step init(Warp& warp, const Inst& inst, u32 mask) {
     if (!locate(warp, inst, lane, target)) return Step::Fault;
     const auto problem = target.cta->mbarriers.init(target.offset, warp.lanes32(inst.b)[lane]);
     if (problem) return refuse(warp, inst, lane, target, *problem);
-    target.cta->written.add(target.offset, target.offset + 8);
+    target.cta->defined.add(target.offset, target.offset + 8);
     if (RaceDetector* races = warp.cta->cluster->races.get()) {
       races->initialised(warp, inst, lane, *target.cta, target.offset);
     }

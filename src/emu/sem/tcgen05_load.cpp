@@ -96,15 +96,16 @@ Step prepare(Warp& warp, const Inst& inst, u32 mask, bool is_write) {
   return Step::Next;
 }
 
-/// One word, or the low halves of two neighbours; false when nothing was written there.
+/// One word, or the low halves of two neighbours; false when it has no value.
 bool read(TensorMemory& memory, u32 lane, u32 column, u32 words, u32& value) {
   value = 0;
+  bool is_written = true;
   for (u32 i = 0; i < words; ++i) {
-    if (!memory.is_written(lane, column + i)) return false;
+    is_written = is_written && memory.is_defined(lane, column + i);
     const u32 word = memory.row(lane)[column + i];
     value |= words == 1 ? word : (word & 0xFFFFU) << (16 * i);
   }
-  return true;
+  return is_written;
 }
 
 void write(TensorMemory& memory, u32 lane, u32 column, u32 words, u32 value) {
@@ -124,9 +125,11 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
       const FragmentPlace place = access.fragment.at(lane, reg);
       const TensorAddress at{access.lane(place), access.column(place)};
       if (read(warp.cta->tensor, at.lane, at.column, access.words, to[lane])) continue;
-      warp.active = 1U << lane;
-      return refuse_place(warp, inst, diag::Kind::EmuTensorUninitialised, at,
-                          "nothing was written there");
+      if (!carries_undefined(warp)) return warp.restart();
+      warp.shadow->lanes32(access.list[reg])[lane] = ~0U;
+      warp.shadow->birth({access.list[reg], 32, 4}) = {
+          static_cast<u32>(&inst - warp.program->code.data()), ~0U, Space::Tensor,
+          u64{at.lane} << 16 | at.column};
     }
   }
   return Step::Next;
@@ -141,6 +144,9 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
     for (u32 lane = 0; lane < kLanes; ++lane) {
       const FragmentPlace place = access.fragment.at(lane, reg);
       write(warp.cta->tensor, access.lane(place), access.column(place), access.words, from[lane]);
+      if (warp.shadow && warp.shadow->lanes32(access.list[reg])[lane] != 0) {
+        warp.cta->tensor.undefine(access.lane(place), access.column(place), access.words);
+      }
     }
   }
   return Step::Next;
@@ -184,6 +190,13 @@ Step load_reduced(Warp& warp, const Inst& inst, u32 mask) {
       value = combine(value, warp.lanes32(access.list[reg])[lane] & keep, by);
     }
     result[lane] = value;
+    if (!warp.shadow) continue;
+    for (u32 reg = 0; reg < access.fragment.registers; ++reg) {
+      if (warp.shadow->lanes32(access.list[reg])[lane] == 0) continue;
+      const u32 offset = access.list[access.fragment.registers];
+      warp.shadow->lanes32(offset)[lane] = ~0U;
+      warp.shadow->birth({offset, 32, 4}) = warp.shadow->birth({access.list[reg], 32, 4});
+    }
   }
   return Step::Next;
 }

@@ -74,7 +74,8 @@ bool check_first_coordinate(Warp& warp, const Inst& inst, u32 lane, const BulkOp
 bool check_global(Warp& warp, const Inst& inst, u32 lane, const BulkOp& op, bool is_write) {
   if (op.mode != TileMode::Tile) {
     for (const auto& [address, bytes] : global_spans(op)) {
-      const AccessRequest row{Space::Global, address, bytes, 1, lane, is_write, "tensor copy"};
+      const AccessRequest row{Space::Global, address,  bytes,         1,
+                              lane,          is_write, "tensor copy", AccessOrder::Elsewhere};
       if (resolve(warp, inst, row) == nullptr) return false;
     }
     return true;
@@ -95,7 +96,8 @@ bool check_global(Warp& warp, const Inst& inst, u32 lane, const BulkOp& op, bool
     low += static_cast<u64>(first) * stride;
   }
   const u64 bytes = is_huge ? ~0ULL : high - low;
-  const AccessRequest request{Space::Global, low, bytes, 1, lane, is_write, "tensor copy"};
+  const AccessRequest request{Space::Global, low,      bytes,         1,
+                              lane,          is_write, "tensor copy", AccessOrder::Elsewhere};
   return resolve(warp, inst, request) != nullptr;
 }
 

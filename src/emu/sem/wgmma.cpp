@@ -20,6 +20,12 @@ Step refuse(Warp& warp, const Inst& inst, const std::string& why) {
                                           {warp.program->source(inst).spelling->text, why}));
 }
 
+/// What was multiplied may have given the running warp its shadow: it goes on with it.
+Step after_products(const Warp& warp, bool had_shadow) {
+  if (warp.fault) return Step::Fault;
+  return had_shadow == (warp.shadow != nullptr) ? Step::Next : Step::Yield;
+}
+
 WarpgroupQueue& queue_of(Warp& warp) { return warp.cta->wgmma[warp.id / 4]; }
 
 /// All lanes of the warp, and a whole warpgroup to belong to.
@@ -65,6 +71,7 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
     return refuse(warp, inst, "scale-d differs between the lanes of the warp");
   }
   bool is_new = false;
+  const bool had_shadow = warp.shadow != nullptr;
   WarpgroupQueue& queue = queue_of(warp);
   WarpgroupQueue::WarpState& state = queue.state(warp.id % 4);
   if (check_fence(warp, inst, state) != Step::Next) return Step::Fault;
@@ -95,7 +102,7 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
   if (warp.cta->cluster->is_immediate() && op.issued == 0xFU) {
     queue.complete(*warp.cta, warp.id / 4, op.group + 1);
   }
-  return warp.fault ? Step::Fault : Step::Next;
+  return after_products(warp, had_shadow);
 }
 
 Step commit(Warp& warp, const Inst& inst, u32 mask) {
@@ -121,8 +128,9 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
   std::erase_if(queue.state(warp.id % 4).flying, [&](const auto& op) { return op.second < end; });
   if (RaceDetector* races = warp.cta->cluster->races.get()) races->wait_matrix(warp, end);
   if (is_resumed) return Step::Next;
+  const bool had_shadow = warp.shadow != nullptr;
   if (!queue.is_open(end) || queue.complete(*warp.cta, warp.id / 4, end)) {
-    return warp.fault ? Step::Fault : Step::Next;
+    return after_products(warp, had_shadow);
   }
   Wait what;
   what.kind = Wait::Kind::WgmmaGroups;
