@@ -180,8 +180,8 @@ class RaceDetector {
     u32 pc = 0;
     bool is_write = false;
     bool is_strong = false;
-    bool is_async = false;     // by the asynchronous proxy
-    bool is_common = false;    // the knowledge is every lane's
+    bool is_async = false;   // by the asynchronous proxy
+    bool is_common = false;  // the knowledge is every lane's
     std::string_view what = "access";
   };
 
