@@ -38,7 +38,7 @@ std::byte* Cta::local_of(u32 warp, u32 lane) {
   const u64 bytes = cluster->program->local_bytes;
   if (local.empty()) {
     local = AlignedBytes(bytes * kLanes * warps.size());
-    local_defined.resize(local.size());
+    local_defined = AlignedBytes(local.size());
   }
   return local.data() + bytes * (u64{warp} * kLanes + lane);
 }

@@ -43,7 +43,7 @@ struct Cta {
   std::vector<std::byte> shared;  // the reserved part included
   DefinedBytes defined;           // of shared
   AlignedBytes local;             // made on first use
-  std::vector<u8> local_defined;  // a flag for each byte of it
+  AlignedBytes local_defined;     // a flag for each byte of it
   std::unordered_map<u32, Birth> births;  // of undefined words of shared memory that were stored
   std::unique_ptr<std::byte[]> register_storage;
   std::vector<Warp> warps;
@@ -58,6 +58,10 @@ struct Cta {
   /// Completes a barrier whose arrivals suffice.
   void settle(NamedBarrier& barrier);
   std::byte* local_of(u32 warp, u32 lane);
+  /// The flags of local memory: whether each byte from `at` on has a value.
+  u8* local_flags(const std::byte* at) {
+    return reinterpret_cast<u8*>(local_defined.data()) + (at - local.data());
+  }
 };
 
 }  // namespace pyptx::emu

@@ -112,7 +112,7 @@ std::byte* resolve_local(Warp& warp, const Inst& inst, const AccessRequest& requ
   }
   Cta& cta = *warp.cta;
   std::byte* at = cta.local_of(warp.id, request.lane) + offset;
-  u8* flags = cta.local_defined.data() + (at - cta.local.data());
+  u8* flags = cta.local_flags(at);
   if (!request.is_write || request.reads_too) {
     const void* missing = std::memchr(flags, 0, request.bytes);
     const u64 distance =

@@ -94,7 +94,7 @@ Step print(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.register_bytes == 0) {
       std::byte* to = warp.cta->local_of(warp.id, lane) + inst.d;
       std::memcpy(to, &made.count, 4);
-      std::memset(warp.cta->local_defined.data() + (to - warp.cta->local.data()), 1, 4);
+      std::memset(warp.cta->local_flags(to), 1, 4);
     } else {
       write_lane(warp, inst.d, inst.register_bytes, lane, made.count);
     }

@@ -105,8 +105,7 @@ void undefine(Warp& warp, Space space, u64 address, u32 lane, const Birth& birth
   if (space == Space::Local) {
     Cta& cta = *warp.cta;
     const u64 offset = address & ~kWindowMask;
-    cta.local_defined[static_cast<std::size_t>(cta.local_of(warp.id, lane) - cta.local.data()) +
-                      offset] = 0;
+    *cta.local_flags(cta.local_of(warp.id, lane) + offset) = 0;
     warp.shadow->local_birth(lane, offset) = birth;
     return;
   }

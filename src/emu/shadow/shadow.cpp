@@ -104,7 +104,7 @@ u32 undefined_bytes(Warp& warp, Space space, u64 address, u32 bytes, u32 lane) {
     case Space::Local: {
       Cta& cta = *warp.cta;
       const std::byte* at = cta.local_of(warp.id, lane) + (address & ~kWindowMask);
-      const u8* flags = cta.local_defined.data() + (at - cta.local.data());
+      const u8* flags = cta.local_flags(at);
       u32 undefined = 0;
       for (u32 i = 0; i < bytes; ++i) undefined |= (flags[i] == 0 ? 1U : 0U) << i;
       return undefined;

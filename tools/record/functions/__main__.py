@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("command", choices=("check", "record", "tables"))
     parser.add_argument("forms", nargs="*", help="of check: only these")
     parser.add_argument("--all", action="store_true", help="of check: every input")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.command == "check":
         return _check(options.all, options.forms)
     if options.command == "record":
