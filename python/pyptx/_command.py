@@ -18,4 +18,5 @@ def main() -> int:
     try:
         return _core.command(words)
     except KeyboardInterrupt:  # the command has said where it was
+        print("KeyboardInterrupt", file=sys.stderr)
         return 130

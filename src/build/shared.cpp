@@ -135,7 +135,7 @@ std::uint64_t SharedView::bytes() const {
 
 SharedPlace SharedView::whole() const {
   SharedPlace all = place;
-  all.extent = SharedPlace::Extent{name, bytes(), shape.size(), swizzle};
+  all.extent = SharedPlace::Extent{name, bytes(), swizzle};
   return all;
 }
 

@@ -89,8 +89,8 @@ void check_side(Tracer& tracer, const Box& box, const SharedPlace& side, const c
                       .note(concat("the box of the tensor map is ", box_text(*map))));
     return;
   }
-  // One dimension is bytes to the author, who says nothing of their order.
-  if (map->swizzle == side.extent->swizzle || side.extent->dimensions < 2) return;
+  // A tile without one may be plain memory, whose bytes the author takes as they come.
+  if (side.extent->swizzle == layout::Swizzle::None || map->swizzle == side.extent->swizzle) return;
   tracer.report(
       diag::Diagnostic(Kind::TensorSwizzle, {std::string(swizzle_text(map->swizzle)), name,
                                              std::string(swizzle_text(side.extent->swizzle))})

@@ -52,7 +52,6 @@ struct SharedPlace {
   struct Extent {
     std::string name;
     std::uint64_t bytes = 0;
-    std::size_t dimensions = 0;
     layout::Swizzle swizzle = layout::Swizzle::None;
   };
   std::optional<Extent> extent = std::nullopt;
