@@ -32,7 +32,7 @@ def build_rms_norm(
     items_per_thread = N // WARP_SIZE
     size = dtype.bits // 8
     load, store = of(ptx.inst.ld.global_, dtype), of(ptx.inst.st.global_, dtype)
-    add, mul, fma = (of(op, dtype) for op in (ptx.inst.add, ptx.inst.mul.rn, ptx.inst.fma.rn))
+    add, mul, fma = (of(op, dtype) for op in (ptx.inst.add, ptx.inst.mul, ptx.inst.fma.rn))
 
     @kernel(
         in_specs=(Tile(B, N, dtype), Tile(N, dtype)),
@@ -90,7 +90,7 @@ def build_rms_norm_backward(
     sum of g * x * r over the rows. CTA p takes the rows p, p + parts, p + 2 * parts, ...
     """
     parts = min(B, PARTS)
-    mul, sub, fma = (of(op, dtype) for op in (ptx.inst.mul.rn, ptx.inst.sub, ptx.inst.fma.rn))
+    mul, sub, fma = (of(op, dtype) for op in (ptx.inst.mul, ptx.inst.sub, ptx.inst.fma.rn))
     columns = build_column_sums(parts, N, dtype, arch)
 
     @kernel(

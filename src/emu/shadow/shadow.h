@@ -4,7 +4,7 @@
 // register of a warp, whether it has a value. A warp gets a shadow when it first reads something
 // without one, and runs every instruction through `run_carrying` from there on; no other warp pays
 // for it. What is without a value may be moved, computed with and thrown away. It is reported where
-// it decides something or where it stays: see carry.cpp and docs/design/0014.
+// it decides something or where it stays: see carry.cpp and docs/design/0016.
 #pragma once
 
 #include <unordered_map>
