@@ -76,7 +76,7 @@ def test_what_is_given_has_values() -> None:
 
 
 def test_a_sum_into_a_new_output_is_an_error() -> None:
-    with pytest.raises(EmulatorError, match="element 0 of buffer 1: nothing was written there"):
+    with pytest.raises(EmulatorError, match="element 0 of B: nothing was written there"):
         some(32, adds=True).emulate(X)
 
 

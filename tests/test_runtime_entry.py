@@ -16,8 +16,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pyptx import _core  # noqa: E402
-from pyptx._errors import EmulatorError  # noqa: E402
-from test_runtime import add_image  # noqa: E402
+from pyptx._errors import EmulatorError, OutputWarning  # noqa: E402
+from test_runtime import ADD, add_image, add_plan  # noqa: E402
 
 N = 96
 
@@ -200,7 +200,13 @@ def test_several_outputs_come_as_a_tuple(x: torch.Tensor) -> None:
     first, result = entry(x, out=(second, torch.zeros(N)))
     assert first is second
     assert torch.equal(result, x + 1)
-    made = entry(x)
+    with pytest.raises(EmulatorError, match="stores a value that nobody wrote"):
+        entry(x)  # it reads the first of them
+    text = ADD[: ADD.index("{")] + "{ ret; }"
+    image = _core.KernelImage(text, "sm_90a", add_plan(N))
+    entry.add([("f32", (N,))], [("f32", (N,)), ("f32", (N,))], "cpu", image)
+    with pytest.warns(OutputWarning, match="96 of 96 elements of [bc]"):
+        made = entry(x)
     assert isinstance(made, tuple)
     assert len(made) == 2
 

@@ -45,6 +45,10 @@ class LaunchError(Error):
     """A failed driver call, launch or framework boundary (PTX07xx, PTX08xx)."""
 
 
+class OutOfMemoryError(LaunchError, MemoryError):
+    """The host had no memory for a call (PTX0820)."""
+
+
 class EmulatorError(Error):
     """A kernel that the emulator stopped, or cannot run (PTX09xx)."""
 
@@ -65,6 +69,7 @@ for _class in (
     TargetError,
     AssembleError,
     LaunchError,
+    OutOfMemoryError,
     EmulatorError,
     CaptureWarning,
     OutputWarning,

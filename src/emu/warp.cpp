@@ -27,7 +27,8 @@ bool Warp::run(u32& budget) {
   bool ran = false;
   u32 left = budget;  // its own: the loop keeps it in a register
   // Apart: the usual loop keeps its registers.
-  const auto carry = [this](u32& rest) __attribute__((noinline)) { return execute<true>(rest); };
+  const auto with_shadow = [this](u32& rest)
+                               __attribute__((noinline)) { return execute<true>(rest); };
   for (u32 i = 0; i < split_count; ++i) splits[i].behind = false;
   while (left > 0 && select()) {
     ran = true;
@@ -36,7 +37,7 @@ bool Warp::run(u32& budget) {
       continue;
     }
     u32 rest = left;
-    if (!carry(rest)) break;
+    if (!with_shadow(rest)) break;
     left = rest;
   }
   budget = left;

@@ -22,6 +22,7 @@ const char* class_name(std::string_view code) {
       "PtxSyntaxError", "PtxSyntaxError", "VerifyError", "TargetError", "VerifyError",
       "VerifyError",    "AssembleError",  "LaunchError", "LaunchError", "EmulatorError",
   };
+  if (code == diag::info(diag::Kind::OutOfMemory).code) return "OutOfMemoryError";
   const int group = (code[3] - '0') * 10 + (code[4] - '0');
   return group < std::ssize(kClasses) ? kClasses[group] : "Error";
 }
