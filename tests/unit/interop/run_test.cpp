@@ -73,7 +73,9 @@ TEST_F(RunTest, LaunchesOfAnImageShareItsVariables) {
   LaunchPlan plan;
   plan.entry = "kernel";
   plan.tensor_count = 1;
-  plan.params.push_back({.kind = Kind::Pointer});
+  ParamSlot pointer;
+  pointer.kind = Kind::Pointer;
+  plan.params.push_back(pointer);
   KernelImage image(text, "sm_90a", plan, nullptr);
   KernelImage other(text, "sm_90a", plan, nullptr);
   const HostTensor tensors[] = {tensor(a)};
