@@ -73,7 +73,7 @@ TEST_F(RunTest, LaunchesOfAnImageShareItsVariables) {
   LaunchPlan plan;
   plan.entry = "kernel";
   plan.tensor_count = 1;
-  ParamSlot pointer;
+  driver::ParamSlot pointer;
   pointer.kind = Kind::Pointer;
   plan.params.push_back(pointer);
   KernelImage image(text, "sm_90a", plan, nullptr);
