@@ -40,10 +40,10 @@ struct Cta {
   std::array<u32, 3> cluster_position{};
   u32 threads = 0;
   u32 finished_warps = 0;
-  std::vector<std::byte> shared;  // the reserved part included
-  DefinedBytes defined;           // of shared
-  AlignedBytes local;             // made on first use
-  AlignedBytes local_defined;     // a flag for each byte of it
+  std::vector<std::byte> shared;          // the reserved part included
+  DefinedBytes defined;                   // of shared
+  AlignedBytes local;                     // made on first use
+  AlignedBytes local_defined;             // a flag for each byte of it
   std::unordered_map<u32, Birth> births;  // of undefined words of shared memory that were stored
   std::unique_ptr<std::byte[]> register_storage;
   std::vector<Warp> warps;

@@ -363,10 +363,9 @@ class Grid {
     }
     std::ranges::stable_sort(report.rows, std::greater{}, &Report::Row::warp_instructions);
     for (const Gap& gap : memory_.gaps()) {
-      report.warnings.push_back(
-          diag::Diagnostic(diag::Kind::EmuOutputUnwritten,
-                           {std::to_string(gap.count), std::to_string(gap.elements),
-                            gap.buffer, std::to_string(gap.first)}));
+      report.warnings.push_back(diag::Diagnostic(
+          diag::Kind::EmuOutputUnwritten, {std::to_string(gap.count), std::to_string(gap.elements),
+                                           gap.buffer, std::to_string(gap.first)}));
     }
     if (launch_.options.counters) report.counters = make_counters(program_, tally_, counts_);
     return report;

@@ -183,7 +183,7 @@ class Program {
   std::vector<MemoryAccess> accesses;  // of each instruction
   std::vector<u32> lists;
   std::vector<Guard> guards;
-  std::vector<u32> guard_of;  // index into guards, of guarded instructions and wgmma
+  std::vector<u32> guard_of;             // index into guards, of guarded instructions and wgmma
   std::vector<RegisterPlace> registers;  // by id
   /// Ids of the registers that some instruction may read before anything has written them.
   std::vector<u32> unwritten;

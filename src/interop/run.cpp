@@ -142,8 +142,12 @@ diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::Lau
       return diag::fail(diag::Diagnostic(diag::Kind::NullTensor, {std::to_string(i), plan.entry})
                             .note("it has " + std::to_string(tensor.bytes) + " bytes"));
     }
-    launch.buffers.push_back(
-        {tensor.address, tensor.bytes, tensor.writable, {}, tensor.has_value, tensor.element_bytes});
+    launch.buffers.push_back({tensor.address,
+                              tensor.bytes,
+                              tensor.writable,
+                              {},
+                              tensor.has_value,
+                              tensor.element_bytes});
   }
   for (std::uint32_t i = 0; i < places.size(); ++i) {
     auto bound = binder.bind(plan, plan.params[i], places[i], i);

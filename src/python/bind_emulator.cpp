@@ -130,8 +130,8 @@ std::vector<interop::HostTensor> host_tensors(const std::vector<std::uint64_t>& 
   std::vector<interop::HostTensor> tensors;
   tensors.reserve(pointers.size());
   for (std::size_t i = 0; i < pointers.size(); ++i) {
-    tensors.push_back({pointers[i], sizes[i], i >= read_only, i < given,
-                       i < given ? 1 : fresh[i - given]});
+    tensors.push_back(
+        {pointers[i], sizes[i], i >= read_only, i < given, i < given ? 1 : fresh[i - given]});
   }
   return tensors;
 }
@@ -144,8 +144,7 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  const std::vector<std::string>& limits, std::size_t read_only,
                  const std::vector<std::uint32_t>& fresh, const nb::kwargs& words) {
   const auto given = grid ? std::optional(dim3(*grid)) : std::nullopt;
-  const std::vector<interop::HostTensor> tensors =
-      host_tensors(pointers, sizes, read_only, fresh);
+  const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes, read_only, fresh);
   emu::Options options;
   options.seed = seed;
   options.threads = threads;

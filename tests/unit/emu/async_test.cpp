@@ -275,7 +275,8 @@ TEST(Async, AWrongByteCountIsADeadlockThatSaysSo) {
   bench.launch.buffers.push_back({reinterpret_cast<std::uint64_t>(in.data()), 256, false});
   bench.launch.buffers.push_back({reinterpret_cast<std::uint64_t>(map_a.data()), 128, false});
   bench.launch.block = {64, 1, 1};
-  EXPECT_THAT(bench.failure(), AllOf(HasSubstr("PTX0911"), HasSubstr("256 of 272 expected bytes have come")));
+  EXPECT_THAT(bench.failure(),
+              AllOf(HasSubstr("PTX0911"), HasSubstr("256 of 272 expected bytes have come")));
 }
 
 TEST(Async, LatestCompletionShowsAMissingWait) {
