@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cluster.h"
+#include "pyptx/support/concat.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
@@ -49,10 +50,10 @@ void RaceDetector::advise_mbarrier(diag::Diagnostic& diagnostic, const View& vie
         const ir::Instruction& source = program.source(*wait.inst);
         diagnostic.labels.push_back({"passed at once, with parity " + std::to_string(wait.parity),
                                      source.loc, program.module->locations.resolve(source.loc)});
-        diagnostic.notes.push_back(
-            "the mbarrier at " + name + " was in phase " + std::to_string(wait.phase) +
-            ": a wait for parity " + std::to_string(wait.parity) +
-            " is for the phase before, which is complete; parity " + parity + " would have waited");
+        diagnostic.notes.push_back(support::concat(
+            "the mbarrier at ", name, " was in phase ", wait.phase, ": a wait for parity ",
+            wait.parity, " is for the phase before, which is complete; parity ", parity,
+            " would have waited"));
         return;
       }
       help(diagnostic,
