@@ -24,6 +24,13 @@ std::string registers(const std::string& name, int count) {
   return text + "}";
 }
 
+/// Accumulators start with a value: what has none is followed, which is not what is timed.
+std::string cleared(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
+  return text;
+}
+
 Job wgmma(const std::string& name, const std::string& form, const std::string& tail) {
   // Two rows of 128 bytes repeated: small numbers of every type, and no row of zeros.
   const std::string fill =
@@ -38,8 +45,8 @@ Job wgmma(const std::string& name, const std::string& form, const std::string& t
   for (int i = 0; i < 4; ++i) {
     body += form + " " + registers("f", 128) + ", %rd1, %rd2, %p2" + tail + ";\n";
   }
-  return {name, fill, body + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n",
-          4, 128};
+  return {name, cleared(128) + fill,
+          body + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n", 4, 128};
 }
 
 Job mma(const std::string& name, const std::string& form, int a, int b) {
@@ -51,7 +58,7 @@ Job mma(const std::string& name, const std::string& form, int a, int b) {
     body += form + " " + registers("f", 4) + ", " + registers("a", a) + ", " + registers("b", b) +
             ", " + registers("f", 4) + ";\n";
   }
-  return {name, declarations, body, 16, 32};
+  return {name, cleared(4) + declarations, body, 16, 32};
 }
 
 /// Microseconds of one instruction.
