@@ -120,7 +120,7 @@ std::optional<std::string> memory_problem(const Program& program, const Launch& 
   constexpr u64 kStamps = 4;  // bytes of them for each byte of shared memory
   const u64 per_cta = shared * (launch.options.races ? 1 + kStamps : 1) +
                       warps * (program.register_bytes + sizeof(Warp)) +
-                      warps * kLanes * program.local_bytes;
+                      2 * warps * kLanes * program.local_bytes;  // each byte has a flag
   const u64 needed = program.global_bytes + resident * product(launch.cluster) * per_cta;
   static const u64 present =
       static_cast<u64>(sysconf(_SC_PHYS_PAGES)) * static_cast<u64>(sysconf(_SC_PAGESIZE));
