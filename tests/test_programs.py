@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-np = pytest.importorskip("numpy")
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 

@@ -17,28 +17,26 @@ from pyptx.types import f32, u32
 N = 32
 
 
-@kernel(in_specs=(Tile(N, f32),), out_specs=(Tile(N, f32),), grid=(1, 1, 1), block=(N, 1, 1))
-def careless(X: Any, Y: Any) -> None:
-    """Write what was read into the input too."""
-    px, py = ptx.global_ptrs(X, Y)
-    lane = reg.from_(ptx.special.tid.x(), u32)
-    value = reg.scalar(f32)
-    ptx.inst.ld.global_.f32(value, ptx.addr(px + lane * 4))
-    ptx.inst.add.f32(value, value, 1.0)
-    ptx.inst.st.global_.f32(ptx.addr(py + lane * 4), value)
-    ptx.inst.st.global_.f32(ptx.addr(px + lane * 4), value)
-    ptx.ret()
+def adding(*, also_to_input: bool) -> Any:
+    """Return a kernel that adds one to every element of its input."""
+
+    @kernel(in_specs=(Tile(N, f32),), out_specs=(Tile(N, f32),), grid=(1, 1, 1), block=(N, 1, 1))
+    def added(X: Any, Y: Any) -> None:
+        px, py = ptx.global_ptrs(X, Y)
+        lane = reg.from_(ptx.special.tid.x(), u32)
+        value = reg.scalar(f32)
+        ptx.inst.ld.global_.f32(value, ptx.addr(px + lane * 4))
+        ptx.inst.add.f32(value, value, 1.0)
+        ptx.inst.st.global_.f32(ptx.addr(py + lane * 4), value)
+        if also_to_input:
+            ptx.inst.st.global_.f32(ptx.addr(px + lane * 4), value)
+        ptx.ret()
+
+    return added
 
 
-@kernel(in_specs=(Tile(N, f32),), out_specs=(Tile(N, f32),), grid=(1, 1, 1), block=(N, 1, 1))
-def careful(X: Any, Y: Any) -> None:
-    px, py = ptx.global_ptrs(X, Y)
-    lane = reg.from_(ptx.special.tid.x(), u32)
-    value = reg.scalar(f32)
-    ptx.inst.ld.global_.f32(value, ptx.addr(px + lane * 4))
-    ptx.inst.add.f32(value, value, 1.0)
-    ptx.inst.st.global_.f32(ptx.addr(py + lane * 4), value)
-    ptx.ret()
+careful = adding(also_to_input=False)
+careless = adding(also_to_input=True)
 
 
 def refused() -> Any:

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "cluster.h"
+#include "label.h"
 #include "pyptx/isa/ids.h"
 #include "shadow/definite.h"
 
@@ -112,14 +113,9 @@ Step check_flying(Warp& warp, const Inst& inst, const Guard& guard) {
       continue;
     }
     if (warp.cta->cluster->launch->options.is_ignored(diag::Kind::EmuMatrixRegister)) break;
-    const ir::Instruction& source = program.source(*flying);
     diag::Diagnostic diagnostic(diag::Kind::EmuMatrixRegister,
                                 {program.source(inst).spelling->text});
-    diag::Label label;
-    label.text = "issued here";
-    label.loc = source.loc;
-    label.place = program.module->locations.resolve(source.loc);
-    diagnostic.labels.push_back(std::move(label));
+    diagnostic.labels.push_back(label_at(program, *flying, "issued here"));
     return warp.fail(inst, std::move(diagnostic));
   }
   return Step::Next;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cluster.h"
+#include "label.h"
 #include "pyptx/support/concat.h"
 #include "race/detector.h"
 
@@ -12,8 +13,7 @@ namespace pyptx::emu {
 namespace {
 
 void help(diag::Diagnostic& diagnostic, std::string reason, std::string instruction) {
-  diagnostic.fixits.push_back(
-      {std::move(instruction), std::move(reason), {}, diag::Loc::None, std::nullopt, false});
+  std::move(diagnostic).fix(std::move(instruction), std::move(reason));
 }
 
 }  // namespace
@@ -39,17 +39,15 @@ void RaceDetector::advise_mbarrier(diag::Diagnostic& diagnostic, const View& vie
       const PassedWait& wait = view.state.waited;
       const bool is_of_it = wait.inst != nullptr && wait.rank == rank && wait.barrier == address;
       if (is_of_it && lane < kLanes && ((wait.mask >> lane) & 1U) == 0) {
-        const ir::Instruction& source = program.source(*wait.inst);
-        diagnostic.labels.push_back({"lanes " + hex(wait.mask) + " have waited here", source.loc,
-                                     program.module->locations.resolve(source.loc)});
+        diagnostic.labels.push_back(
+            label_at(program, *wait.inst, "lanes " + hex(wait.mask) + " have waited here"));
         help(diagnostic, "every thread that reads must wait, or meet one that has",
              "mbarrier.try_wait.parity, or bar.sync behind the wait");
         return;
       }
       if (is_of_it && wait.is_parity && wait.at_once && wait.parity != (phase & 1U)) {
-        const ir::Instruction& source = program.source(*wait.inst);
-        diagnostic.labels.push_back({"passed at once, with parity " + std::to_string(wait.parity),
-                                     source.loc, program.module->locations.resolve(source.loc)});
+        diagnostic.labels.push_back(label_at(
+            program, *wait.inst, "passed at once, with parity " + std::to_string(wait.parity)));
         diagnostic.notes.push_back(support::concat(
             "the mbarrier at ", name, " was in phase ", wait.phase, ": a wait for parity ",
             wait.parity, " is for the phase before, which is complete; parity ", parity,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cluster.h"
+#include "label.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
@@ -26,14 +27,11 @@ void RaceDetector::label(diag::Diagnostic& diagnostic, const Cta& cta, Stamp oth
                          bool other_wrote) const {
   if (other.pc() >= cluster_.program->code.size()) return;
   const Channel channel = channels_[other.actor()];
-  const ir::Instruction& source = cluster_.program->source(cluster_.program->code[other.pc()]);
+  const Program& program = *cluster_.program;
+  const Inst& by = program.code[other.pc()];
   const std::string verb = other_wrote ? "written" : "read";
-  diag::Label label;
-  label.text = verb + " here";
-  label.loc = source.loc;
-  label.place = cluster_.program->module->locations.resolve(source.loc);
-  diagnostic.labels.push_back(std::move(label));
-  std::string who = verb + " by " + source.spelling->text;
+  diagnostic.labels.push_back(label_at(program, by, verb + " here"));
+  std::string who = verb + " by " + program.source(by).spelling->text;
   const u32 owner = owners_[other.actor()];
   if (channel == Channel::Warp || channel == Channel::Copies || channel >= Channel::Tensor) {
     const u32 warps = static_cast<u32>(cta.warps.size());

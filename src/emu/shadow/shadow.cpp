@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cluster.h"
+#include "label.h"
 
 namespace pyptx::emu {
 namespace {
@@ -121,12 +122,8 @@ Step report_undefined(Warp& warp, const Inst& inst, u32 lane, std::string why, c
   diag::Diagnostic diagnostic(diag::Kind::EmuUninitialised,
                               {"'" + program.source(inst).spelling->text + "'", std::move(why)});
   if (birth.pc != ~0U) {
-    const ir::Instruction& source = program.source(program.code[birth.pc]);
-    diag::Label label;
-    label.text = birth_text(warp, birth);
-    label.loc = source.loc;
-    label.place = program.module->locations.resolve(source.loc);
-    diagnostic.labels.push_back(std::move(label));
+    const Inst& born = program.code[birth.pc];
+    diagnostic.labels.push_back(label_at(program, born, birth_text(warp, birth)));
   }
   warp.active = 1U << lane;
   return warp.fail(inst, std::move(diagnostic));
