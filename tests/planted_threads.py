@@ -90,7 +90,7 @@ def missing_cluster_barrier(x: Any, y: Any, *, broken: bool) -> None:
     ptx.inst.barrier.cluster.arrive.relaxed() if broken else ptx.inst.barrier.cluster.arrive()
     ptx.inst.barrier.cluster.wait()
     value = load(reg.scalar(u32), ptx.addr(tile + thread() * 4))  # guilty
-    put(ptx.addr(y + thread() * 4), value)
+    put(ptx.addr(y + (ptx.cluster.rank() * 32 + thread()) * 4), value)
 
 
 @case("PTX0909", "PTX0920")
@@ -191,3 +191,27 @@ def divergent_barrier(x: Any, y: Any, *, broken: bool) -> None:
     else:
         ptx.bar.sync(0)
     put(ptx.addr(y + thread() * 4), thread())
+
+
+@case("PTX0913")
+def shuffle_from_lanes_that_have_exited(x: Any, y: Any, *, broken: bool) -> None:
+    # The second warp has 16 threads left where the tail returned early.
+    if broken:
+        ptx.ret(pred=thread() >= 48)
+    value = reg.scalar(u32)
+    ptx.inst.shfl.sync.down.b32(value, thread(), 16, 31, 0xFFFFFFFF)  # guilty
+    put(ptx.addr(y + thread() * 4), value)
+
+
+@case("PTX0913", threads=32)
+def ldmatrix_with_an_exited_lane(x: Any, y: Any, *, broken: bool) -> None:
+    tile = smem.alloc(u32, (32,), name="tile").address()
+    store(ptx.addr(tile + thread() * 4), thread())
+    ptx.bar.sync(0)
+    if broken:
+        ptx.ret(pred=thread() == 31)
+    part = reg.scalar(u32)
+    ptx.inst.ldmatrix.sync.aligned.m8n8.x1.shared.b16(  # guilty
+        [part], ptx.addr(tile + (thread() & 7) * 16)
+    )
+    put(ptx.addr(y + thread() * 4), part)

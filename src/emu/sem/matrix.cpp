@@ -11,6 +11,7 @@
 #include "pyptx/layout/fragment.h"
 #include "select.h"
 #include "sem/matrix.h"
+#include "sem/mma.h"
 
 namespace pyptx::emu {
 
@@ -65,7 +66,7 @@ const Halves& halves_of(const Inst& inst) {
 }
 
 Step load(Warp& warp, const Inst& inst, u32 mask) {
-  const Step step = warp.converge(inst, warp.live, mask);
+  const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   std::byte* at[kLanes];
   if (!matrix_rows(warp, inst, inst.list_count * 8U, false, at)) return Step::Fault;
@@ -89,7 +90,7 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
 }
 
 Step store(Warp& warp, const Inst& inst, u32 mask) {
-  const Step step = warp.converge(inst, warp.live, mask);
+  const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   std::byte* at[kLanes];
   if (!matrix_rows(warp, inst, inst.list_count * 8U, true, at)) return Step::Fault;

@@ -38,6 +38,8 @@ Step shuffle(Warp& warp, const Inst& inst, u32 mask) {
   const u32* a = warp.lanes32(inst.a);
   for (u32 i = 0; i < kLanes; ++i) source[i] = a[i];
   u32 p = 0;
+  u32 bereft = 0;  // lanes that read from one that has exited
+  const u32* members = warp.lanes32(inst.e);
   u32* d = warp.lanes32(inst.d);
   each_active(mask, [&](u32 lane) {
     const u32 b = warp.lanes32(inst.b)[lane] & 31U;
@@ -67,9 +69,19 @@ Step shuffle(Warp& warp, const Inst& inst, u32 mask) {
         break;
     }
     if (!in_range) from = lane;
+    const u32 gone = members[lane] & ~warp.live;
+    bereft |= ((gone >> (from & 31U)) & 1U) << lane;
     d[lane] = source[from & 31U];
     if (in_range) p |= 1U << lane;
   });
+  if (bereft != 0) {
+    warp.active = bereft;
+    return warp.fail(inst,
+                     diag::Diagnostic(diag::Kind::EmuConvergence,
+                                      {warp.program->source(inst).spelling->text,
+                                       "the lane reads from one that is in the member mask and "
+                                       "has exited, or never was"}));
+  }
   if (inst.flag) {
     u32& q = warp.predicate(inst.flip);
     q = (q & ~mask) | p;
