@@ -2,7 +2,8 @@
 """Small kernels with one mistake each, and the same kernels without it.
 
 A case is a function `case(x, y, *, broken)` that traces its body; `x` and `y` are pointers to 256
-words. The line where the emulator must point carries the comment `# guilty`.
+words. Those of `y` have no value at the start, or are zero where a case is `zeroed`. The line where
+the emulator must point carries the comment `# guilty`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyptx import Tile, kernel, ptx, reg, smem
+import numpy as np
+
+from pyptx import EmulatorStream, Tile, kernel, ptx, reg, smem
 from pyptx.types import bf16, f32, u32
 
 WORDS = 256
@@ -37,6 +40,9 @@ class Planted:
     threads: int
     ctas: int
     arch: str
+    clusters: int = 1
+    follows: bool = False  # a programmatic launch behind one that writes x
+    zeroed: bool = False
 
     @property
     def name(self) -> str:
@@ -56,7 +62,7 @@ class Planted:
         @kernel(
             in_specs=(Tile(WORDS, u32),),
             out_specs=(Tile(WORDS, u32),),
-            grid=(self.ctas, 1, 1),
+            grid=(self.ctas * self.clusters, 1, 1),
             cluster=(self.ctas, 1, 1),
             block=(self.threads, 1, 1),
             arch=self.arch,
@@ -68,14 +74,42 @@ class Planted:
         return planted
 
 
+def run(case: Planted, built: Any, **options: Any) -> None:
+    """Run one version of a case, with these options of `emulate`."""
+    x = np.arange(WORDS, dtype=np.uint32)
+    y = np.zeros(WORDS, dtype=np.uint32) if case.zeroed else None
+    if case.follows:
+        stream = EmulatorStream()
+        launch_before.emulate(out=x, stream=stream)
+        options |= {"stream": stream, "programmatic": True}
+    built.emulate(x, out=y, threads=1, **options)
+
+
+@kernel(in_specs=(), out_specs=(Tile(WORDS, u32),), block=(WORDS, 1, 1), arch="sm_90a")
+def launch_before(Y):
+    """Lets its dependents start, and writes only then."""
+    (y,) = ptx.global_ptrs(Y)
+    ptx.inst.griddepcontrol.launch_dependents()
+    put(ptx.addr(y + thread() * 4), thread())
+    ptx.ret()
+
+
 CASES: list[Planted] = []
 
 
-def case(*codes: str, threads: int = 64, ctas: int = 1, arch: str = "sm_90a") -> Callable[..., Any]:
-    """Register a case."""
+def case(
+    *codes: str,
+    threads: int = 64,
+    ctas: int = 1,
+    arch: str = "sm_90a",
+    clusters: int = 1,
+    follows: bool = False,
+    zeroed: bool = False,
+) -> Callable[..., Any]:
+    """Register a case; `ctas` are those of one cluster."""
 
     def register(body: Callable[..., None]) -> Callable[..., None]:
-        CASES.append(Planted(body, codes, threads, ctas, arch))
+        CASES.append(Planted(body, codes, threads, ctas, arch, clusters, follows, zeroed))
         return body
 
     return register

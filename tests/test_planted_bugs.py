@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import inspect
 
-import numpy as np
 import pytest
 
 import planted_copies  # noqa: F401 - each registers its cases
+import planted_global  # noqa: F401
 import planted_matrices  # noqa: F401
+import planted_reports  # noqa: F401
 import planted_tensor_memory  # noqa: F401
 import planted_threads  # noqa: F401
 import planted_values  # noqa: F401
-from planted_bugs import CASES, WORDS, Planted
+from planted_bugs import CASES, Planted, run
 from pyptx import EmulatorError
 
 COMPLETIONS = ("latest", "earliest", "random")
@@ -29,10 +30,9 @@ def names(case: Planted) -> str:
 @pytest.mark.parametrize("case", CASES, ids=names)
 def test_the_broken_kernel_is_reported(case: Planted) -> None:
     kernel = case.build(broken=True)
-    x = np.arange(WORDS, dtype=np.uint32)
     for seed, completion in SCHEDULES[:12]:
         with pytest.raises(EmulatorError) as caught:
-            kernel.emulate(x, seed=seed, schedule=completion, threads=1)
+            run(case, kernel, seed=seed, schedule=completion)
         (found,) = caught.value.diagnostics
         where = f"seed {seed}, {completion}:\n{caught.value}"
         assert found.code in case.codes, where
@@ -43,11 +43,10 @@ def test_the_broken_kernel_is_reported(case: Planted) -> None:
 @pytest.mark.parametrize("case", CASES, ids=names)
 def test_the_correct_kernel_is_not(case: Planted) -> None:
     kernel = case.build(broken=False)
-    x = np.arange(WORDS, dtype=np.uint32)
     for seed, completion in SCHEDULES:
-        kernel.emulate(x, seed=seed, schedule=completion, threads=1)
+        run(case, kernel, seed=seed, schedule=completion)
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(CASES) >= 20
+    assert len(CASES) >= 90
     assert len(SCHEDULES) >= 100

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GEMMs with one synchronising instruction taken out at a time: the emulator objects."""
+"""Examples with one synchronising instruction taken out at a time: the emulator objects."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,17 +14,33 @@ from pyptx import EmulatorError, _core, _runtime
 
 torch = pytest.importorskip("torch")
 
-GEMMS = ("hopper/gemm", "blackwell/gemm")
-SHAPE = (128, 128, 384)
+EXAMPLES = (
+    "hopper/gemm",
+    "hopper/clustered_gemm",
+    "hopper/grouped_gemm",
+    "hopper/layer_norm",
+    "hopper/rms_norm",
+    "hopper/softmax",
+    "blackwell/gemm",
+)
 SYNCHRONISES = re.compile(
     r"^\s*(@!?%?\w+ )?"
     r"((?:fence|bar|wgmma\.(?:fence|wait_group|commit_group)|mbarrier\.(?:arrive|init|try_wait)"
+    r"|cp\.async\.(?:bulk\.)?(?:wait|commit)"
     r"|tcgen05\.(?:fence|wait|commit|dealloc))\S*)"
 )
 WAIT = re.compile(r"mbarrier\.try_wait\S* (%\w+),.*")
 # What may be missing, in which kernel, the how manieth of its kind (None: each), and why.
 HARMLESS: dict[tuple[str, str, int | None], str] = {
     ("hopper/gemm", "fence.mbarrier_init", None): "bar.sync behind it orders the initialisation",
+    **{
+        (f"hopper/{name}_gemm", "fence.mbarrier_init", None): "a barrier behind it orders it"
+        for name in ("clustered", "grouped")
+    },
+    **{
+        (f"hopper/{name}", "bar.sync", 0): "nobody has read the slots of the first reduction yet"
+        for name in ("softmax", "layer_norm")
+    },
     ("blackwell/gemm", "fence.mbarrier_init", None): "bar.sync behind it orders the initialisation",
     ("blackwell/gemm", "fence::before_thread_sync", 0): "no operation of tcgen05 was issued yet",
     ("blackwell/gemm", "fence::after_thread_sync", 0): "no operation of tcgen05 was issued yet",
@@ -39,22 +56,59 @@ HARMLESS: dict[tuple[str, str, int | None], str] = {
 }
 
 
-def launch(name: str, text: str | None) -> None:
-    """Run the kernel, or the text in place of its own, with the checks."""
+def halves(*shape: int) -> Any:
+    """Ones, as the matrix units take them."""
+    return torch.ones(shape, dtype=torch.bfloat16)
+
+
+def build(name: str) -> tuple[Any, list[Any], tuple[int, ...]]:
+    """The kernel of an example, inputs for it, and the shape of its output."""
+    module = example(name)
+    m, n, k = 128, 128, 384
+    match name.split("/")[1]:
+        case "gemm":
+            return module.build_gemm(), [halves(m, k), halves(n, k)], (m, n)
+        case "clustered_gemm":
+            return (
+                module.build_clustered_gemm(),
+                [halves(2 * m, k), halves(2 * n, k)],
+                (2 * m, 2 * n),
+            )
+        case "grouped_gemm":
+            offsets = torch.tensor([0, 70, 130], dtype=torch.int32)
+            inputs = [halves(130, k), halves(2, n, k), offsets]
+            return module.build_grouped_gemm(2), inputs, (130, n)
+        case "layer_norm":
+            rows = torch.ones((2, 512))
+            return module.build_layer_norm(2, 512), [rows, rows[0], rows[0]], (2, 512)
+        case "rms_norm":
+            rows = torch.ones((2, 512))
+            return module.build_rms_norm(2, 512), [rows, rows[0]], (2, 512)
+        case _:
+            return module.build_softmax(2, 512), [torch.ones((2, 512))], (2, 512)
+
+
+@cache
+def prepared(name: str) -> tuple[Any, list[Any]]:
+    """The image of an example's kernel, and its tensors."""
     from pyptx import _torch
 
-    kernel = example(name).build_gemm()
-    a = torch.ones((SHAPE[0], SHAPE[2]), dtype=torch.bfloat16)
-    b = torch.ones((SHAPE[1], SHAPE[2]), dtype=torch.bfloat16)
-    c = torch.empty(SHAPE[:2], dtype=torch.float32)
-    arrays = [_torch.describe(tensor) for tensor in (a, b, c)]
-    prepared = _runtime.prepare(
-        kernel, kernel._refreshed().captures, arrays[:2], arrays[2:], {}, kernel.arch
-    )
-    image = prepared.image
-    assert image is not None
-    if text is not None:
-        image = _core.KernelImage(text, image.target, image.plan)
+    kernel, inputs, shape = build(name)
+    tensors = [*inputs, torch.empty(shape, dtype=torch.float32)]
+    arrays = [_torch.describe(tensor) for tensor in tensors]
+    captures = kernel._refreshed().captures
+    ready = _runtime.prepare(kernel, captures, arrays[:-1], arrays[-1:], {}, kernel.arch)
+    assert ready.image is not None
+    return ready.image, tensors
+
+
+def launch(name: str, text: str) -> None:
+    """Run the text in place of the kernel's own, with the checks."""
+    from pyptx import _torch
+
+    image, tensors = prepared(name)
+    image = _core.KernelImage(text, image.target, image.plan)
+    arrays = [_torch.describe(tensor) for tensor in tensors]
     pointers = [array.pointer for array in arrays]
     sizes = [array.nbytes for array in arrays]
     _core.emulate(image, pointers, sizes, seed=1, schedule="random", checks="races")
@@ -62,8 +116,7 @@ def launch(name: str, text: str | None) -> None:
 
 def lines(name: str) -> list[str]:
     """The text of the kernel."""
-    m, n, k = SHAPE
-    return example(name).build_gemm().ptx(M=m, N=n, K=k).splitlines()
+    return str(prepared(name)[0].ptx).splitlines()
 
 
 def is_harmless(name: str, taken: str, before: list[str]) -> bool:
@@ -80,13 +133,13 @@ def mutants() -> list[Any]:
     """The lines that synchronise."""
     return [
         pytest.param(name, number, id=f"{name}-{number}-{found.group(2)}")
-        for name in GEMMS
+        for name in EXAMPLES
         for number, line in enumerate(lines(name))
         if (found := SYNCHRONISES.match(line))
     ]
 
 
-@pytest.mark.parametrize("name", GEMMS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_whole_kernel_is_not_reported(name: str) -> None:
     launch(name, "\n".join(lines(name)) + "\n")
 

@@ -9,21 +9,29 @@ import numpy as np
 import pytest
 
 import planted_copies
+import planted_global
 import planted_matrices
+import planted_reports
 import planted_tensor_memory
 import planted_threads
-from planted_bugs import CASES, WORDS, Planted
+from planted_bugs import CASES, WORDS, Planted, run
 from pyptx import EmulatorError, Tile, kernel, ptx, reg
 from pyptx.types import u32
 
-WORDS_IN = np.arange(WORDS, dtype=np.uint32)
-MODULES = (planted_copies, planted_matrices, planted_tensor_memory, planted_threads)
+MODULES = (
+    planted_copies,
+    planted_global,
+    planted_matrices,
+    planted_reports,
+    planted_tensor_memory,
+    planted_threads,
+)
 BY_NAME = {case.name: case for case in CASES}
 
 
 def report_of(name: str) -> str:
     with pytest.raises(EmulatorError) as caught:
-        BY_NAME[name].build(broken=True).emulate(WORDS_IN, threads=1)
+        run(BY_NAME[name], BY_NAME[name].build(broken=True))
     return str(caught.value)
 
 
@@ -43,6 +51,17 @@ def report_of(name: str) -> str:
         ("overwritten_before_the_load_is_complete", "by the warp that loads: tcgen05.wait::ld"),
         ("accumulator_loaded_before_the_commit_is_seen", "tcgen05.commit to an mbarrier"),
         ("commit_seen_without_a_fence", "before_thread_sync before it, .*after_thread_sync behind"),
+        ("warps_talk_through_global_memory", "of one CTA; what is missing .*: bar.sync, or an mb"),
+        ("ctas_write_the_same_words", "two clusters; .*: st.release.gpu of a flag behind the"),
+        ("flag_without_release", "of two clusters; .*: st.release.gpu of a flag behind the first"),
+        ("flag_without_acquire", ": fence.acq_rel.gpu; or .acquire.gpu in place of .relaxed"),
+        ("acquiring_fence_of_the_cluster_only", ": fence.acq_rel.gpu; or .acquire.gpu in place"),
+        ("release_of_too_small_a_scope", "what both need, or a wider one: scope .gpu"),
+        ("fence_of_too_small_a_scope", "the fences beside them need, or a wider one: scope .gpu"),
+        ("cta_scope_between_ctas_of_a_cluster", "or a wider one: scope .cluster"),
+        ("bulk_store_released_before_it_is_done", "must wait until it is complete, and say so: cp"),
+        ("bulk_load_of_what_another_cta_stored", "the acquire and the copy: fence.proxy.async"),
+        ("gemm_without_the_wait", "before the access: griddepcontrol.wait"),
     ],
 )
 def test_it_says_what_is_missing(name: str, missing: str) -> None:
@@ -92,7 +111,7 @@ def test_a_buffer_is_called_by_its_name(offset: int, where: str) -> None:
 
 def codes_of(case: Planted, ignore: set[str]) -> set[str]:
     try:
-        case.build(broken=True).emulate(WORDS_IN, threads=1, ignore=ignore)
+        run(case, case.build(broken=True), ignore=ignore)
     except EmulatorError as error:
         return {found.code for found in error.diagnostics}
     return set()
@@ -107,6 +126,7 @@ IGNORABLE = {"PTX0917", "PTX0918", "PTX0919", "PTX0920", "PTX0922", "PTX0923"} |
     "PTX0925",
     "PTX0929",
     "PTX0931",
+    "PTX0943",
 }
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from pyptx import ptx, reg, smem
 from pyptx._bound import BoundKernel, load
-from pyptx._core import Diagnostic, Module
+from pyptx._core import Diagnostic, EmulatorStream, Module
 from pyptx._errors import (
     AssembleError,
     CaptureWarning,
     EmulatorError,
+    EmulatorWarning,
     Error,
     LaunchError,
     OutOfMemoryError,
@@ -38,6 +39,8 @@ __all__ = [
     "CaptureWarning",
     "Diagnostic",
     "EmulatorError",
+    "EmulatorStream",
+    "EmulatorWarning",
     "Error",
     "LaunchError",
     "Layout",

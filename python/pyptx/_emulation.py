@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from pyptx._bind import whole_number
+from pyptx._core import EmulatorStream
 
 
 def run_words(given: tuple[Any, Any, Any, Any]) -> dict[str, str]:
@@ -54,6 +55,17 @@ def run_options(given: tuple[Any, Any, Any, Any, Any, Any, Any]) -> dict[str, An
     if not is_several or not all(isinstance(code, str) for code in codes):
         raise TypeError(f"ignore is a code or several of them ('PTX0931'), not {ignore!r}")
     return options | {"ignore": ",".join(codes)}
+
+
+def stream_options(stream: Any, programmatic: Any) -> dict[str, Any]:
+    """Return the stream of a launch, and whether it may overlap the one before it there."""
+    if stream is not None and not isinstance(stream, EmulatorStream):
+        raise TypeError(f"stream is a pyptx.EmulatorStream, not {stream!r}")
+    if not isinstance(programmatic, bool):
+        raise TypeError(f"programmatic is True or False, not {programmatic!r}")
+    if programmatic and stream is None:
+        raise ValueError("a programmatic launch follows another one: give stream= to both")
+    return {"stream": stream, "programmatic": programmatic}
 
 
 def limit_words(limit: Any) -> list[str]:

@@ -6,7 +6,7 @@ And the warnings.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,12 +53,20 @@ class EmulatorError(Error):
     """A kernel that the emulator stopped, or cannot run (PTX09xx)."""
 
 
+class EmulatorWarning(UserWarning):
+    """What the emulator found and did not stop at; `diagnostic` has its code and place."""
+
+    def __init__(self, message: str, diagnostic: Any = None) -> None:
+        super().__init__(message)
+        self.diagnostic = diagnostic
+
+
+class OutputWarning(EmulatorWarning):
+    """A kernel has left elements of an output that it was given without a value (PTX0940)."""
+
+
 class CaptureWarning(UserWarning):
     """A kernel reads a value that cannot be watched, which makes its calls slow."""
-
-
-class OutputWarning(UserWarning):
-    """A kernel has left elements of an output that it was given without a value (PTX0940)."""
 
 
 # A traceback names a class by its module: the one that authors import it from.
@@ -71,6 +79,7 @@ for _class in (
     LaunchError,
     OutOfMemoryError,
     EmulatorError,
+    EmulatorWarning,
     CaptureWarning,
     OutputWarning,
 ):

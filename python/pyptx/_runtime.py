@@ -18,7 +18,7 @@ from pyptx import _core
 from pyptx._bind import Array, resolve_grid
 from pyptx._captures import Captures
 from pyptx._dtypes import framework_name, ptx_name
-from pyptx._errors import LaunchError, OutputWarning
+from pyptx._errors import EmulatorWarning, LaunchError, OutputWarning
 from pyptx._specialize import Facts, Traced
 from pyptx.specs import Layout
 
@@ -261,6 +261,26 @@ def describe_numpy(array: Any) -> Array:
     return Array(array.shape, name, "cpu", strides, array.ctypes.data, array.nbytes)
 
 
+def call_emulated(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[Any],
+    outs: Sequence[Any] | None,
+    kwargs: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    """Run on the emulator, with these options; the results and what the run counted."""
+    names = kernel.signature.tensors[: len(kernel.signature.in_specs)]
+    framework = common_framework(kernel.signature.name, names, args, outs or ())
+    if framework == "torch":
+        from pyptx import _torch
+
+        return _torch.emulate(kernel, captures, args, outs, kwargs, options)
+    if framework == "jax":
+        raise TypeError("Kernel.emulate takes NumPy arrays or CPU tensors, not JAX arrays")
+    return call_numpy(kernel, captures, args, outs, kwargs, options)
+
+
 def call_numpy(
     kernel: Kernel,
     captures: Captures,
@@ -326,9 +346,18 @@ def emulate_image(
     pointers = [array.pointer for array in memory]
     options |= {"scalars": scalars, "read_only": read_only, "fresh": elements}
     report = dict(_core.emulate(image, pointers, sizes, **options) or {})
-    for text in report.pop("warnings", ()):
-        warnings.warn(text, OutputWarning, stacklevel=_callers_level())
+    for text, found in report.pop("warnings", ()):
+        _warn(text, found, _callers_level())
     return report
+
+
+def _warn(text: str, found: _core.Diagnostic, level: int) -> None:
+    """Warn of a finding at its line of the kernel, or at the caller's where it has none."""
+    kind = OutputWarning if found.code == "PTX0940" else EmulatorWarning
+    if found.file is None:
+        warnings.warn(kind(text, found), stacklevel=level + 1)
+    else:
+        warnings.warn_explicit(kind(text, found), kind, found.file, found.line or 0)
 
 
 def _callers_level() -> int:

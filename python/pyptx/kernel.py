@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pyptx import _answers, _bound, _core, _launch, _runtime, _toolchain
 from pyptx._bind import Signature, check_body, normalize_dim3, normalize_version, resolve_grid
 from pyptx._captures import Captures, warn_of_values
-from pyptx._emulation import EmulatorReport, run_options, run_words
+from pyptx._emulation import EmulatorReport, run_options, run_words, stream_options
 from pyptx._limits import check_block, check_cluster
 from pyptx._report import Report, SourceLine
 from pyptx._specialize import Facts, Options, Specializer, Traced
@@ -34,7 +34,7 @@ from pyptx.torch_support import WRITES_INPUTS, call_compiled, is_traced
 
 if TYPE_CHECKING:
     from pyptx._bound import BoundKernel
-    from pyptx._core import Module
+    from pyptx._core import EmulatorStream, Module
 
 __all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
 
@@ -302,6 +302,8 @@ class Kernel(_core.KernelBase):
         trace: str | PathLike[str] | None = None,
         progress: bool | Callable[[int, int, float], object] | None = None,
         limit: int | str | timedelta | tuple[int | str | timedelta, ...] | None = None,
+        stream: EmulatorStream | None = None,
+        programmatic: bool = False,
         out: Any = None,
         report: bool = False,
         **kwargs: Any,
@@ -312,9 +314,14 @@ class Kernel(_core.KernelBase):
         picks the order of warps and, with "random", the landings and how long a warp runs at a
         time. `numerics` says how matrix instructions add: "fast" (in f32) or "exact", bit for bit
         as `tensor_core` does: "ampere", "ada", "hopper", "blackwell", ..., or that of the kernel's
-        target. `checks="races"` also judges shared memory for races, missing waits and fences;
-        `"basic"` does not, as calls of the kernel itself. `ignore` names codes of findings that
-        are not reported ("PTX0931"): rules that a kernel breaks on purpose.
+        target. `checks="races"` also judges shared and global memory for races, missing waits and
+        fences; `"basic"` does not, as calls of the kernel itself. What is no error is told in a
+        `pyptx.EmulatorWarning`. `ignore` names codes of findings that are not reported ("PTX0931"):
+        rules that a kernel breaks on purpose.
+
+        `stream` strings launches together: with `programmatic=True` one may start before the one
+        before it in the stream has ended, and an access that no `griddepcontrol.wait` orders is
+        an error.
 
         `trace` names a file for a trace that Perfetto (or chrome://tracing) opens: what every
         warp did, waited for and had under way, with the Python line. `progress` is called with
@@ -327,20 +334,11 @@ class Kernel(_core.KernelBase):
         self._refuse_clash("emulate")
         options = run_options((seed, threads, report, trace, progress, limit, ignore))
         words = (schedule, numerics, tensor_core, "races" if checks is None else checks)
-        options |= run_words(words)
+        options |= run_words(words) | stream_options(stream, programmatic)
         self.signature.refuse_arrays_by_keyword(kwargs)
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
-        names = self.signature.tensors[: len(self.signature.in_specs)]
-        framework = _runtime.common_framework(self.signature.name, names, args, outs or ())
-        if framework == "torch":
-            from pyptx import _torch
-
-            results, counts = _torch.emulate(self, captures, args, outs, kwargs, options)
-        elif framework == "jax":
-            raise TypeError("Kernel.emulate takes NumPy arrays or CPU tensors, not JAX arrays")
-        else:
-            results, counts = _runtime.call_numpy(self, captures, args, outs, kwargs, options)
+        results, counts = _runtime.call_emulated(self, captures, args, outs, kwargs, options)
         return (results, EmulatorReport.of(counts)) if report else results
 
     def bind(self, *examples: Any, out: Any = None, **kwargs: Any) -> BoundKernel:

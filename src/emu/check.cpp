@@ -28,15 +28,6 @@ std::string lanes_text(u32 mask) {
   return " lanes " + hex(mask);
 }
 
-std::string place_text(const Program& program, u32 pc) {
-  const ir::Instruction& source = program.source(program.code[pc]);
-  std::string text = source.spelling->text;
-  if (const auto place = program.module->locations.resolve(source.loc)) {
-    text += " (" + place->file + ":" + std::to_string(place->line) + ")";
-  }
-  return text;
-}
-
 std::string transactions_text(const Mbarrier& barrier) {
   return std::to_string(barrier.came) + " of " + std::to_string(barrier.awaited) +
          " expected bytes have come";
@@ -92,6 +83,15 @@ std::string wait_text(const Warp& warp, const Split& split) {
 
 }  // namespace
 
+std::string place_text(const Program& program, const Inst& inst) {
+  const ir::Instruction& source = program.source(inst);
+  std::string text = source.spelling->text;
+  if (const auto place = program.module->locations.resolve(source.loc)) {
+    text += " (" + place->file + ":" + std::to_string(place->line) + ")";
+  }
+  return text;
+}
+
 std::string hex(u64 value) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -116,16 +116,19 @@ std::string describe_address(const Warp& warp, Space space, u64 address) {
   return text;
 }
 
-Step Warp::fail(const Inst& inst, diag::Diagnostic diagnostic) {
-  if (fault) return Step::Fault;
+void Warp::place(const Inst& inst, u32 lane, diag::Diagnostic& diagnostic) const {
   const ir::Instruction& source = program->source(inst);
   diagnostic.loc = source.loc;
   diagnostic.place = program->module->locations.resolve(source.loc);
-  const u32 lane = active == 0 ? 0 : first_lane(active);
   std::string where = "in " + source.spelling->text + ", block " + position(cta->position) +
                       ", thread " + thread_name(*this, lane) + " (warp " + std::to_string(id) +
                       ", lane " + std::to_string(lane) + ")";
   diagnostic.notes.push_back(std::move(where));
+}
+
+Step Warp::fail(const Inst& inst, diag::Diagnostic diagnostic) {
+  if (fault) return Step::Fault;
+  place(inst, active == 0 ? 0 : first_lane(active), diagnostic);
   fault = std::make_unique<diag::Diagnostic>(std::move(diagnostic));
   return Step::Fault;
 }
@@ -189,7 +192,7 @@ Standing Cluster::standing() const {
         standing.lines.push_back("block " + position(cta->position) + " warp " +
                                  std::to_string(warp.id) + lanes_text(split.mask) +
                                  (is_waiting ? " in " : " is at ") +
-                                 place_text(*program, split.pc) +
+                                 place_text(*program, program->code[split.pc]) +
                                  (is_waiting ? " waits for " + wait_text(warp, split) : ""));
       }
     }

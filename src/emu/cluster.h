@@ -37,6 +37,7 @@ class Random {
 
 class Observer;
 struct Observed;
+class GlobalShadow;
 class RaceDetector;
 
 struct Cluster {
@@ -66,6 +67,8 @@ struct Cluster {
   u32 arrived = 0;  // threads at the cluster barrier
   u64 generation = 0;
   std::unique_ptr<diag::Diagnostic> error;
+  std::vector<diag::Diagnostic> warnings;
+  bool has_launched_dependents = false;
   std::string output;   // of vprintf
   u64 lost_output = 0;  // bytes that were printed beyond what is kept
   void print(std::string_view text);
@@ -108,8 +111,14 @@ struct Cluster {
   u32 polled_rounds_ = 0;
 };
 
-/// Builds the CTAs of cluster `index` of the grid.
+/// Builds the CTAs of cluster `index` of the grid. `shadow`: of clusters that talk to each other,
+/// where races are looked for.
 std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& launch,
-                                      const GlobalMemory& memory, u64 index);
+                                      const GlobalMemory& memory, u64 index,
+                                      GlobalShadow* shadow = nullptr);
+/// "st.global.u32 (kernel.py:7)"
+std::string place_text(const Program& program, const Inst& inst);
+/// Where CTA `rank` of cluster `index` lies in the grid.
+std::array<u32, 3> block_of(const Launch& launch, u64 index, u32 rank);
 
 }  // namespace pyptx::emu

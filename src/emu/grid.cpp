@@ -15,6 +15,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -23,7 +24,11 @@
 #include "cluster.h"
 #include "observe/observer.h"
 #include "pyptx/diag/exception.h"
+#include "pyptx/emu/stream.h"
 #include "pyptx/isa/limits.h"
+#include "race/detector.h"
+#include "race/launch_trace.h"
+#include "race/ledger.h"
 
 namespace pyptx::emu {
 namespace {
@@ -159,6 +164,13 @@ class Grid {
       trace_.emplace(*launch_.options.trace);
       labels_.emplace(program_);
     }
+    if (launch_.options.races) {
+      if (program_.is_ordered) {
+        shadow_.emplace();
+      } else if (clusters_ > 1 || launch_.options.stream != nullptr) {
+        ledger_.emplace(program_, launch_, memory_);
+      }
+    }
     if (program_.is_ordered) {
       run_in_turns();
     } else if (threads <= 1) {
@@ -171,8 +183,11 @@ class Grid {
     for (const auto& [cluster, text] : output_) out << text;
     if (lost_output_ != 0) out << "[" << lost_output_ << " more bytes were printed]\n";
     if (!output_.empty()) out.flush();
+    // Of a run that was stopped it depends on the time what could be compared.
+    if (ledger_ && !stop_.is_set()) judge_clusters();
     // What is wrong with the kernel is more than that it was stopped.
     if (!error_) error_ = stop_.take(*program_.module);
+    if (launch_.options.stream != nullptr) leave_trace();
     if (error_) return diag::fail(std::move(*error_));
     return report();
   }
@@ -243,9 +258,12 @@ class Grid {
   /// Keeps the error of the lowest cluster: which one is reported does not depend on timing.
   void record(u64 index, diag::Diagnostic diagnostic) {
     const std::lock_guard lock(mutex_);
-    if (error_ && index >= failed_) return;
+    if (error_ && index >= own_failed_) return;
     error_ = std::move(diagnostic);
-    failed_ = index;
+    own_failed_ = index;
+    u64 failed = failed_;
+    while (index < failed && !failed_.compare_exchange_weak(failed, index)) {
+    }
   }
 
   void add_counts(const std::vector<u64>& counts) {
@@ -254,9 +272,10 @@ class Grid {
     for (std::size_t i = 0; i < counts.size(); ++i) counts_[i] += counts[i];
   }
 
-  std::unique_ptr<Cluster> start(u64 index) const {
-    if (!observed_) return make_cluster(program_, launch_, memory_, index);
-    auto cluster = make_cluster(observed_->program, launch_, memory_, index);
+  std::unique_ptr<Cluster> start(u64 index) {
+    GlobalShadow* shadow = shadow_ ? &*shadow_ : nullptr;
+    if (!observed_) return make_cluster(program_, launch_, memory_, index, shadow);
+    auto cluster = make_cluster(observed_->program, launch_, memory_, index, shadow);
     const u64 events = std::max<u64>(1, launch_.options.trace_events / clusters_);
     cluster->observer = std::make_unique<Observer>(*cluster, *observed_, trace_ ? events : 0);
     return cluster;
@@ -266,6 +285,11 @@ class Grid {
   void end(Cluster& cluster) {
     stop_.add_done(cluster.ctas.size());
     if (!cluster.output.empty()) keep_output(cluster);
+    if (cluster.has_launched_dependents) has_launched_dependents_ = true;
+    if (!cluster.warnings.empty()) {
+      const std::lock_guard lock(mutex_);
+      warnings_.emplace(cluster.index, std::move(cluster.warnings));
+    }
     if (!cluster.observer) return;
     Timeline& timeline = cluster.observer->timeline();
     std::string text = trace_ ? trace_text(cluster, timeline, *labels_) : std::string();
@@ -296,6 +320,46 @@ class Grid {
     }
   }
 
+  /// The cluster has ended, or failed: what it did to global memory is compared with the others'.
+  /// Behind a race nobody need start.
+  void enter(const Cluster& cluster) {
+    const GlobalShadow& touched = *cluster.races->own_global();
+    const u64 later = ledger_->add(cluster.index, touched);
+    if (launch_.options.stream != nullptr) {
+      const std::lock_guard lock(mutex_);
+      trace_of_launch_->add(touched);
+    }
+    u64 failed = failed_;
+    while (later < failed && !failed_.compare_exchange_weak(failed, later)) {
+    }
+  }
+
+  void judge_clusters() {
+    std::optional<diag::Diagnostic> race = ledger_->race();
+    // An error of an earlier cluster's own comes first. That a value was not there yet is the same
+    // race where another cluster writes it.
+    const bool has_no_value = error_ && error_->kind == diag::Kind::EmuUninitialised;
+    const bool is_first =
+        own_failed_ > failed_ || (has_no_value && own_failed_ == ledger_->later_of_race());
+    if (race && (!error_ || is_first)) error_ = std::move(race);
+    if (auto same = ledger_->same_value()) warnings_[0].push_back(std::move(*same));
+  }
+
+  /// What the next launch of the stream may overlap.
+  void leave_trace() {
+    Stream& stream = *launch_.options.stream;
+    std::unique_ptr<LaunchTrace> trace;
+    if (launch_.options.races && !error_ && has_launched_dependents_) {
+      trace = std::move(trace_of_launch_);
+      if (shadow_) trace->add(*shadow_);
+      for (const Inst& inst : program_.code) {
+        const bool is_last = &inst == &program_.code.back();
+        trace->instructions.push_back(is_last ? std::string() : place_text(program_, inst));
+      }
+    }
+    stream.set_last(std::move(trace));
+  }
+
   /// Calls after_turn() now and then.
   template <typename F>
   void run_independent(F&& after_turn) {
@@ -316,6 +380,7 @@ class Grid {
       } else {
         end(*cluster);
       }
+      if (state != Cluster::State::Running && ledger_) enter(*cluster);
       if (pulse.work(kStart) || pulse.is_over()) break;
     }
     pulse.beat();
@@ -367,6 +432,13 @@ class Grid {
           diag::Kind::EmuOutputUnwritten, {std::to_string(gap.count), std::to_string(gap.elements),
                                            gap.buffer, std::to_string(gap.first)}));
     }
+    std::set<std::pair<diag::Kind, diag::Loc>> told;
+    for (const auto& [cluster, warnings] : warnings_) {
+      for (const diag::Diagnostic& warning : warnings) {
+        // Every cluster has the same to tell: once for each place.
+        if (told.emplace(warning.kind, warning.loc).second) report.warnings.push_back(warning);
+      }
+    }
     if (launch_.options.counters) report.counters = make_counters(program_, tally_, counts_);
     return report;
   }
@@ -382,6 +454,12 @@ class Grid {
   u64 lost_output_ = 0;
   u64 last_kept_ = ~0ULL;  // no later cluster's output is kept
   GlobalMemory memory_;
+  std::optional<GlobalShadow> shadow_;  // of clusters that take turns
+  std::optional<Ledger> ledger_;        // of others
+  std::unique_ptr<LaunchTrace> trace_of_launch_ = std::make_unique<LaunchTrace>();
+  std::atomic<bool> has_launched_dependents_{false};
+  std::map<u64, std::vector<diag::Diagnostic>> warnings_;
+  u64 own_failed_ = ~0ULL;  // the cluster that error_ is of
   u64 clusters_;
   std::atomic<u64> next_{0};
   std::atomic<u64> failed_{~0ULL};

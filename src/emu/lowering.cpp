@@ -339,6 +339,17 @@ void set_address(Lowering& low, const AddressOperand& address, Space space) {
   if (space == Space::Param && address.symbol_space == Space::Local) low.out.space = Space::Local;
 }
 
+u32 order_of(const Lowering& low, std::string_view semantics) {
+  const Semantics what = semantics == "acquire"   ? Semantics::Acquire
+                         : semantics == "release" ? Semantics::Release
+                         : semantics == "acq_rel" ? Semantics::AcquireRelease
+                                                  : Semantics::Relaxed;
+  const Scope scope = low.has("cta")       ? Scope::Cta
+                      : low.has("cluster") ? Scope::Cluster
+                                           : Scope::Gpu;
+  return static_cast<u32>(what) | static_cast<u32>(scope) << 4;
+}
+
 Space take_space(Lowering& low) {
   const std::string_view space = low.take_any({"global", "shared::cta", "shared::cluster", "shared",
                                                "local", "param", "param::entry", "const"});

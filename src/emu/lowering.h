@@ -163,6 +163,9 @@ class Lowering {
 void set_address(Lowering& low, const AddressOperand& address, Space space);
 /// Consumes .global, .shared, ... ; Generic when there is none.
 Space take_space(Lowering& low);
+/// What a strong access or a fence orders and whom it reaches, packed for `set_order`. The scope is
+/// .gpu where none is named, and is left to be consumed.
+u32 order_of(const Lowering& low, std::string_view semantics);
 /// The kind of special register by PTX name ("%tid").
 SpecialId special_id(std::string_view name);
 

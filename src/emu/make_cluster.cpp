@@ -160,8 +160,16 @@ void make_warps(Cta& cta, const Program& program) {
 
 }  // namespace
 
+std::array<u32, 3> block_of(const Launch& launch, u64 index, u32 rank) {
+  const Dim3& shape = launch.cluster;
+  const Dim3 clusters{launch.grid.x / shape.x, launch.grid.y / shape.y, launch.grid.z / shape.z};
+  const std::array<u32, 3> at = unflatten(index, clusters);
+  const std::array<u32, 3> inner = unflatten(rank, shape);
+  return {at[0] * shape.x + inner[0], at[1] * shape.y + inner[1], at[2] * shape.z + inner[2]};
+}
+
 std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& launch,
-                                      const GlobalMemory& memory, u64 index) {
+                                      const GlobalMemory& memory, u64 index, GlobalShadow* shadow) {
   auto cluster = std::make_unique<Cluster>();
   cluster->program = &program;
   cluster->launch = &launch;
@@ -172,17 +180,13 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
                              : launch.options.tensor_core;
   cluster->random = Random(launch.options.seed ^ (index + 1) * 0xD1342543DE82EF95ULL);
   const Dim3& shape = launch.cluster;
-  const Dim3 clusters{launch.grid.x / shape.x, launch.grid.y / shape.y, launch.grid.z / shape.z};
-  const std::array<u32, 3> at = unflatten(index, clusters);
   const u32 count = shape.x * shape.y * shape.z;
   for (u32 rank = 0; rank < count; ++rank) {
     auto cta = std::make_unique<Cta>();
     cta->cluster = cluster.get();
     cta->rank = rank;
     cta->cluster_position = unflatten(rank, shape);
-    const std::array<u32, 3>& inner = cta->cluster_position;
-    cta->position = {at[0] * shape.x + inner[0], at[1] * shape.y + inner[1],
-                     at[2] * shape.z + inner[2]};
+    cta->position = block_of(launch, index, rank);
     cta->threads = launch.block.x * launch.block.y * launch.block.z;
     // What was there before is undefined: quiet NaNs show in results that use it.
     cta->shared.assign(kSharedReserved + program.static_shared + launch.dynamic_shared,
@@ -197,7 +201,7 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
       cluster->order.push_back(&warp);
     }
   }
-  if (launch.options.races) cluster->races = std::make_unique<RaceDetector>(*cluster);
+  if (launch.options.races) cluster->races = std::make_unique<RaceDetector>(*cluster, shadow);
   cluster->bulk.reset(cluster->order.size());
   if (launch.options.seed != 0) {  // seed 0: the natural order
     for (std::size_t i = cluster->order.size(); i > 1; --i) {

@@ -94,6 +94,12 @@ std::byte* resolve_global(Warp& warp, const Inst& inst, const AccessRequest& req
                                       describe_address(warp, request.space, request.address)}));
     return nullptr;
   }
+  RaceDetector* races = cluster.races.get();
+  const bool is_here = request.order < AccessOrder::Asynchronous;
+  if (races != nullptr && is_here && races->wants(cluster.last_buffer) &&
+      !races->one(warp, inst, request)) {
+    return nullptr;
+  }
   return reinterpret_cast<std::byte*>(request.address);
 }
 
@@ -141,7 +147,10 @@ std::byte* resolve_param(Warp& warp, const Inst& inst, const AccessRequest& requ
 /// Whether an access may read, or write, what is there; false with the fault recorded.
 bool is_sound(Warp& warp, const Inst& inst, const AccessRequest& request, Cta& cta, u32 offset) {
   RaceDetector* races = warp.cta->cluster->races.get();
-  if (races != nullptr && !races->one(warp, inst, request, cta, offset)) return false;
+  if (races != nullptr && request.order != AccessOrder::Asynchronous &&
+      !races->one(warp, inst, request, cta, offset)) {
+    return false;
+  }
   const u32 end = offset + static_cast<u32>(request.bytes);
   if ((!request.is_write || request.reads_too) && !cta.defined.holds(offset, end)) {
     const u32 at = cta.defined.missing(offset, end);
@@ -241,6 +250,12 @@ GlobalMemory::GlobalMemory(const Program& program, const Launch& launch)
     defined_.push_back(buffer.has_value ? nullptr : std::make_unique<std::atomic<u64>[]>(cells));
     buffers_.push_back(std::move(buffer));
   }
+  for (const Buffer& buffer : buffers_) {
+    may_change_.push_back(std::ranges::any_of(buffers_, [&](const Buffer& other) {
+      return other.writable && other.address < buffer.address + buffer.bytes &&
+             buffer.address < other.address + other.bytes;
+    }));
+  }
 }
 
 std::ptrdiff_t GlobalMemory::find(u64 address, u64 bytes, std::size_t hint) const {
@@ -263,6 +278,13 @@ bool GlobalMemory::is_writable(u64 address, u64 bytes) const {
     return buffer.writable && address >= buffer.address && bytes <= buffer.bytes &&
            address - buffer.address <= buffer.bytes - bytes;
   });
+}
+
+std::string GlobalMemory::name(u64 address) const {
+  const std::ptrdiff_t found = find(address, 1, buffers_.size());
+  if (found < 0) return hex(address);
+  const Buffer& buffer = buffers_[static_cast<std::size_t>(found)];
+  return "byte " + std::to_string(address - buffer.address) + " of " + buffer.name;
 }
 
 std::string GlobalMemory::nearest(u64 address) const {

@@ -57,11 +57,15 @@ class GlobalMemory {
   /// Whether a buffer that may be written holds them; one that may not can lie there too (an output
   /// that is an input as well).
   bool is_writable(u64 address, u64 bytes) const;
+  /// Whether a launch may change what is in a buffer: it may be written, or lies over one that may.
+  bool may_change(std::size_t index) const { return may_change_[index]; }
   const Buffer& buffer(std::size_t index) const { return buffers_[index]; }
   /// "3 bytes past the end of X (0x..., 64 bytes)"
   std::string nearest(u64 address) const;
   /// "0x... (X+16)"
   std::string describe(u64 address) const;
+  /// "byte 16 of X"
+  std::string name(u64 address) const;
   std::span<const std::byte> params() const { return params_; }
   u64 const_base() const { return variables_->const_base(); }
   u64 global_base() const { return variables_->global_base(); }
@@ -81,14 +85,16 @@ class GlobalMemory {
 
  private:
   std::vector<Buffer> buffers_;                               // by address
+  std::vector<bool> may_change_;                              // of each
   std::vector<std::unique_ptr<std::atomic<u64>[]>> defined_;  // a bit per byte; null: all are
   std::shared_ptr<Variables> variables_;
   std::vector<std::byte> params_;
 };
 
 /// How an access is judged against others to the same address: as a thread's own, as an atomic or
-/// another strong one, as one that all lanes of a warp make together, or elsewhere.
-enum class AccessOrder : u8 { Weak, Strong, Collective, Elsewhere };
+/// another strong one, as one that all lanes of a warp make together, with the asynchronous
+/// operation that makes it, or elsewhere, where its value is judged too.
+enum class AccessOrder : u8 { Weak, Strong, Collective, Asynchronous, Elsewhere };
 
 struct AccessRequest {
   Space space = Space::Generic;
@@ -101,7 +107,20 @@ struct AccessRequest {
   AccessOrder order = AccessOrder::Weak;
   bool reads_too = false;  // a write that needs what is there: an atomic
   bool may_carry = false;  // a read of what has no value gives a register that has none
+  // Of a strong access.
+  Semantics semantics = Semantics::Relaxed;
+  Scope scope = Scope::Gpu;
+  bool is_atomic = false;            // reads and writes in one
+  bool is_blind = false;             // red: nobody sees what it read
+  const std::byte* value = nullptr;  // of a store
 };
+
+/// What `order_of` has packed.
+inline void set_order(u32 packed, AccessRequest& request) {
+  request.order = AccessOrder::Strong;
+  request.semantics = static_cast<Semantics>(packed & 3U);
+  request.scope = static_cast<Scope>(packed >> 4);
+}
 
 /// Host memory of an access, or null with the fault recorded.
 std::byte* resolve(Warp& warp, const Inst& inst, const AccessRequest& request);

@@ -50,6 +50,14 @@ using Handler = Step (*)(Warp&, const Inst&, u32 mask);
 /// State spaces as an access names them.
 enum class Space : u8 { Generic, Global, Shared, SharedCluster, Local, Param, Const, Tensor };
 
+/// Whom a synchronising access reaches; .sys is .gpu here, where there is one device.
+enum class Scope : u8 { Cta, Cluster, Gpu };
+
+/// What a strong access orders besides its own address, as bits.
+enum class Semantics : u8 { Relaxed = 0, Acquire = 1, Release = 2, AcquireRelease = 3 };
+inline bool acquires(Semantics semantics) { return (static_cast<u8>(semantics) & 1U) != 0; }
+inline bool releases(Semantics semantics) { return (static_cast<u8>(semantics) & 2U) != 0; }
+
 enum class Round : u8 { Nearest, Zero, Down, Up, NearestAway };
 
 /// One instruction. The meaning of the small fields is private to the selector and the handler of

@@ -106,6 +106,8 @@ struct Warp {
     splits[current].wait = {};
     return Step::Wait;
   }
+  /// Says where a diagnostic belongs: the source, the block, the thread.
+  void place(const Inst& inst, u32 lane, diag::Diagnostic& diagnostic) const;
   /// The lowest lane of `mask`.
   static u32 first_lane(u32 mask) { return static_cast<u32>(std::countr_zero(mask)); }
 

@@ -19,6 +19,8 @@
 #include "bind_runtime.h"
 #include "errors.h"
 #include "interrupts.h"
+#include "pyptx/diag/render.h"
+#include "pyptx/emu/stream.h"
 #include "pyptx/interop/run.h"
 
 namespace pyptx::python {
@@ -74,7 +76,15 @@ nb::dict counters_dict(const emu::Counters& counters) {
   return out;
 }
 
-nb::dict report_dict(const emu::Report& report) {
+/// With the place in the kernel where it has one; else in a line.
+std::string shown(const diag::Diagnostic& warning) {
+  if (!warning.place) return warning_text(warning);
+  std::string text = diag::render(warning, nullptr);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+nb::dict report_dict(const emu::Report& report, const diag::LocationTable* table) {
   nb::list rows;
   for (const auto& row : report.rows) {
     rows.append(nb::make_tuple(row.spelling, row.warp_instructions));
@@ -85,7 +95,10 @@ nb::dict report_dict(const emu::Report& report) {
   if (report.counters) out["counters"] = counters_dict(*report.counters);
   if (report.warnings.empty()) return out;
   nb::list warnings;
-  for (const diag::Diagnostic& warning : report.warnings) warnings.append(warning_text(warning));
+  for (const diag::Diagnostic& warning : report.warnings) {
+    const diag::Diagnostic placed = resolved(warning, table);
+    warnings.append(nb::make_tuple(shown(placed), nb::cast(placed)));
+  }
   out["warnings"] = warnings;
   return out;
 }
@@ -142,7 +155,8 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
                  bool counters, const std::optional<std::string>& trace, const nb::object& progress,
                  const std::vector<std::uint64_t>& scalars, std::optional<Triple> grid,
                  const std::vector<std::string>& limits, std::size_t read_only,
-                 const std::vector<std::uint32_t>& fresh, const nb::kwargs& words) {
+                 const std::vector<std::uint32_t>& fresh, emu::Stream* stream, bool programmatic,
+                 const nb::kwargs& words) {
   const auto given = grid ? std::optional(dim3(*grid)) : std::nullopt;
   const std::vector<interop::HostTensor> tensors = host_tensors(pointers, sizes, read_only, fresh);
   emu::Options options;
@@ -150,6 +164,8 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   options.threads = threads;
   options.counters = counters;
   options.interrupt = &is_interrupted;
+  options.stream = stream;
+  options.is_programmatic = programmatic;
   set_words(options, words, limits);
   std::ofstream file;
   if (trace) {
@@ -170,18 +186,24 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   }();
   if (has_python_error(report ? nullptr : &report.error())) nb::raise_python_error();
   if (trace && !file) raise_os_error(*trace);
-  return report_dict(unwrap(std::move(report), image.locations().get()));
+  const auto table = image.locations();
+  return report_dict(unwrap(std::move(report), table.get()), table.get());
 }
 
 }  // namespace
 
 void bind_emulator(nb::module_& m) {
+  nb::class_<emu::Stream>(m, "EmulatorStream",
+                          "Launches on the emulator one after the other, as in a CUDA stream: hand "
+                          "it to `Kernel.emulate`.")
+      .def(nb::init<>());
   m.def("emulate", &emulate, nb::arg("image"), nb::arg("pointers"), nb::arg("sizes"),
         nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("counters") = false,
         nb::arg("trace") = nb::none(), nb::arg("progress") = nb::none(),
         nb::arg("scalars") = std::vector<std::uint64_t>{}, nb::arg("grid") = nb::none(),
         nb::arg("limits") = std::vector<std::string>{}, nb::arg("read_only") = 0,
-        nb::arg("fresh") = std::vector<std::uint32_t>{}, nb::arg("words"));
+        nb::arg("fresh") = std::vector<std::uint32_t>{}, nb::arg("stream") = nb::none(),
+        nb::arg("programmatic") = false, nb::arg("words"));
 }
 
 }  // namespace pyptx::python

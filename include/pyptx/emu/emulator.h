@@ -88,20 +88,29 @@ class ProgressLine {
   std::size_t width_ = 0;
 };
 
+/// Launches one after the other on the same memory, as in a CUDA stream: what a launch left behind
+/// for a programmatic one that follows it. See pyptx/emu/stream.h.
+class Stream;
+
 struct Options {
   std::uint64_t seed = 0;
   Completion completion = Completion::Latest;
   Numerics numerics = Numerics::Fast;
   TensorCore tensor_core = TensorCore::Target;
   unsigned threads = 0;  // 0: one per core
-  /// Judge shared memory for races, missing waits and fences. What nobody wrote is no value without
-  /// it too.
+  /// Judge shared and global memory for races, missing waits and fences. Shared memory that nobody
+  /// wrote is no value without it too.
   bool races = false;
   /// Findings that are not reported and do not end the run; set_option("ignore") checks them.
   std::vector<diag::Kind> ignored;
   bool is_ignored(diag::Kind kind) const {
     return std::find(ignored.begin(), ignored.end(), kind) != ignored.end();
   }
+  /// The stream that the launch is part of, if any; not used by two launches at once.
+  Stream* stream = nullptr;
+  /// Starts as soon as every CTA of the stream's launch before has run
+  /// griddepcontrol.launch_dependents or ended (programmatic dependent launch).
+  bool is_programmatic = false;
   /// Count lanes, bytes, bank conflicts and more into Report::counters; about half as fast.
   bool counters = false;
   /// Where printf writes, cluster after cluster, when the run ends; null: standard output.
@@ -152,7 +161,8 @@ struct Report {
   std::uint64_t warp_instructions = 0;
   std::vector<Row> rows;
   std::optional<Counters> counters;  // where Options::counters asked for them
-  /// What may be right and is worth knowing: elements of an output that have no value.
+  /// What may be right and is worth knowing: elements of an output that have no value, and, where
+  /// Options::races asked for it, accesses that nothing orders and that do no harm by themselves.
   std::vector<diag::Diagnostic> warnings;
 };
 

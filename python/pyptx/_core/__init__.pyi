@@ -321,6 +321,13 @@ def launch(
 def leave() -> None:
     """End the emulations of other threads and wait for them."""
 
+class EmulatorStream:
+    """
+    Launches on the emulator one after the other, as in a CUDA stream: hand it to `Kernel.emulate`.
+    """
+
+    def __init__(self) -> None: ...
+
 def emulate(
     image: KernelImage,
     pointers: Sequence[int],
@@ -335,6 +342,8 @@ def emulate(
     limits: Sequence[str] = [],
     read_only: int = 0,
     fresh: Sequence[int] = [],
+    stream: EmulatorStream | None = None,
+    programmatic: bool = False,
     **words: str,
 ) -> dict[str, Any]: ...
 def driver_status() -> tuple[bool, str]: ...

@@ -2,7 +2,9 @@
 //
 // What would have ordered two accesses: which barrier, wait or fence is missing, and for a wait
 // that was there but did not wait, why it passed.
-#include <string>
+#include "race/advice.h"
+
+#include <algorithm>
 
 #include "cluster.h"
 #include "label.h"
@@ -10,13 +12,20 @@
 #include "race/detector.h"
 
 namespace pyptx::emu {
-namespace {
 
 void help(diag::Diagnostic& diagnostic, std::string reason, std::string instruction) {
   std::move(diagnostic).fix(std::move(instruction), std::move(reason));
 }
 
-}  // namespace
+void advise_clusters(diag::Diagnostic& diagnostic) {
+  help(diagnostic, "the threads are of two clusters; what is missing between the two accesses",
+       "st.release.gpu of a flag behind the first and ld.acquire.gpu of it before the second");
+}
+
+void advise_same_value(diag::Diagnostic& diagnostic) {
+  help(diagnostic, "let one thread store it; or, where all of them may",
+       "st.relaxed with a scope that has the other threads in it");
+}
 
 void RaceDetector::note_wait(Warp& warp, const Inst& inst, u32 mask, const PassedWait& wait) {
   PassedWait& last = warps_[number(warp)].waited;
@@ -63,9 +72,11 @@ void RaceDetector::advise_mbarrier(diag::Diagnostic& diagnostic, const View& vie
   }
 }
 
-void RaceDetector::advise_race(diag::Diagnostic& diagnostic, const View& view, Stamp other) const {
+void RaceDetector::advise_race(diag::Diagnostic& diagnostic, const View& view,
+                               const Reader& other) const {
+  if (other.cluster != cluster_.index) return advise_clusters(diagnostic);
   const u32 warps = static_cast<u32>(view.warp.cta->warps.size());
-  const u32 owner = owners_[other.actor()];
+  const u32 owner = owners_[other.stamp.actor()];
   if (owner == view.actor) {
     help(diagnostic, "the threads are of one warp; what is missing between the two accesses",
          "bar.warp.sync");
@@ -79,23 +90,79 @@ void RaceDetector::advise_race(diag::Diagnostic& diagnostic, const View& view, S
   }
 }
 
-void RaceDetector::advise(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other,
-                          bool other_wrote) const {
-  if (diagnostic.kind == diag::Kind::EmuProxyFence) {
-    help(diagnostic,
-         std::string("the thread that ") + (other_wrote ? "wrote" : "read") +
-             " there needs, behind its access and before the barrier",
-         "fence.proxy.async");
-    return;
+bool RaceDetector::advise_pattern(diag::Diagnostic& diagnostic, const View& view,
+                                  const Reader& other) const {
+  const bool is_own = other.cluster == cluster_.index;
+  const u32 warps = static_cast<u32>(view.warp.cta->warps.size());
+  const bool is_near =
+      is_own && owners_[other.stamp.actor()] / warps == view.warp.cta->rank;  // of the same CTA
+  const std::string scope = is_near ? ".cta" : is_own ? ".cluster" : ".gpu";
+  if (view.is_strong && other.stamp.is_strong()) {
+    diagnostic.notes.push_back("both are strong, but the scope of one does not reach the other");
+    help(diagnostic, "what both need, or a wider one", "scope " + scope);
+    return true;
   }
-  if (diagnostic.kind == diag::Kind::EmuTensorOrder) {
-    help(diagnostic, "around the barrier between the two threads",
-         "tcgen05.fence::before_thread_sync before it, tcgen05.fence::after_thread_sync behind it");
-    return;
+  const auto covers = [&](const Knowledge& seen) {
+    if (is_own) return seen.base.covers(other.stamp);
+    const Clocks* known = seen.foreign.of(other.cluster);
+    return known != nullptr && known->base.covers(other.stamp);
+  };
+  if (std::ranges::any_of(view.state.glimpsed, covers)) {
+    diagnostic.notes.push_back("a relaxed access has seen a release of what was done there");
+    help(diagnostic, "behind that access and before this one",
+         "fence.acq_rel" + scope + "; or .acquire" + scope + " in place of .relaxed");
+    return true;
   }
+  if (view.state.missed_pc == ~0U || is_near) return false;
+  const ir::Instruction& source =
+      cluster_.program->source(cluster_.program->code[view.state.missed_pc]);
+  diagnostic.notes.push_back("'" + source.spelling->text +
+                             "' was seen to write, but not all scopes between it and here reach "
+                             "the other: it orders nothing");
+  help(diagnostic, "what the release, the acquire and the fences beside them need, or a wider one",
+       "scope " + scope);
+  return true;
+}
+
+void RaceDetector::advise(diag::Diagnostic& diagnostic, const View& view, u32 lane,
+                          const Reader& other, bool other_wrote) const {
+  const bool is_own = other.cluster == cluster_.index;
+  switch (diagnostic.kind) {
+    case diag::Kind::EmuProxyFence:
+      return help(diagnostic,
+                  is_own ? std::string("the thread that ") + (other_wrote ? "wrote" : "read") +
+                               " there needs, behind its access and before the barrier"
+                         : "between the acquire and the copy",
+                  "fence.proxy.async");
+    case diag::Kind::EmuTensorOrder:
+      return help(diagnostic, "around the barrier between the two threads",
+                  "tcgen05.fence::before_thread_sync before it, tcgen05.fence::after_thread_sync "
+                  "behind it");
+    case diag::Kind::EmuSameValue:
+      return advise_same_value(diagnostic);
+    case diag::Kind::EmuWeakRead:
+      return help(diagnostic, "where the load is to see what the atomic has made of it",
+                  "ld.relaxed with a scope that has the other thread in it");
+    default:
+      break;
+  }
+  const u32 actor = other.stamp.actor();
+  const bool is_thread = is_own ? channels_[actor] == Channel::Warp : actor < warps_.size();
+  const bool may_be_told = !is_own || is_thread || channels_[actor] == Channel::BulkWrites;
+  if (may_be_told && advise_pattern(diagnostic, view, other)) return;
+  if (is_thread && (diagnostic.kind == diag::Kind::EmuRace || !is_own)) {
+    return advise_race(diagnostic, view, other);
+  }
+  if (is_own) return advise_channel(diagnostic, view, lane, other.stamp);
+  help(diagnostic, "the CTA that issued the copy must wait until it is complete, and say so",
+       "cp.async.bulk.wait_group or a wait for its mbarrier, then st.release.gpu of a flag; "
+       "ld.acquire.gpu of it here");
+}
+
+void RaceDetector::advise_channel(diag::Diagnostic& diagnostic, const View& view, u32 lane,
+                                  Stamp other) const {
   switch (channels_[other.actor()]) {
     case Channel::Warp:
-      if (diagnostic.kind == diag::Kind::EmuRace) return advise_race(diagnostic, view, other);
       return help(diagnostic,
                   "before the copy is issued, its thread must know that the reads are over",
                   "bar.sync, or an mbarrier at which the readers arrive and this thread waits");
@@ -104,6 +171,10 @@ void RaceDetector::advise(diag::Diagnostic& diagnostic, const View& view, u32 la
     case Channel::BulkGroups:
       return help(diagnostic, "the thread that issued the copy must wait for its reads",
                   "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read");
+    case Channel::BulkWrites:
+      return help(diagnostic,
+                  "the thread that issued the copy must wait until it is complete, not only read",
+                  "cp.async.bulk.commit_group and cp.async.bulk.wait_group");
     case Channel::Copies: {
       const bool is_own = owners_[other.actor()] == view.actor && other.lane() == lane;
       return help(

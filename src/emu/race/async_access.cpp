@@ -18,39 +18,43 @@ bool is_load(const BulkOp& op) { return !op.has_group; }
 }  // namespace
 
 /// Judges and stamps whole words; `mine` is what they become.
-bool RaceDetector::walk(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine,
-                        Cursor& cursor) {
-  Shadow& shadow = ctas_[cta.rank];
+bool RaceDetector::walk(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes,
+                        Stamp mine, Cursor& cursor) {
   const u32 end = (offset + static_cast<u32>(bytes) + 3) / 4;
   for (u32 cell = offset / 4; cell < end; ++cell) {
-    const Stamp write = shadow.writes[cell];
-    if (write.bits != cursor.safe_write.bits) {
-      if (!judge_write(view, lane, {cta, cell * 4}, write)) return false;
+    const Place place{cells, cell};
+    const Stamp write = cells.writes[cell];
+    if (write.bits != cursor.safe_write.bits || !cells.is_own) {
+      if (!judge_write(view, lane, place, nullptr)) return false;
       cursor.safe_write = write;
       if (cursor.keeps) cursor.found.emplace_back(write, cell * 4);
     }
-    const Stamp reads = shadow.reads[cell];
+    const Stamp reads = cells.reads[cell];
     if (view.is_write) {
-      if (reads.bits != cursor.last_read.bits && !judge_reads(view, lane, {cta, cell * 4}, reads)) {
+      if ((reads.bits != cursor.last_read.bits || !cells.is_own) &&
+          !judge_reads(view, lane, place)) {
         return false;
       }
       cursor.last_read = reads;
-      shadow.reads[cell] = {};
-      shadow.writes[cell] = mine;
+      cells.reads[cell] = {};
+      cells.writes[cell] = mine;
     } else {
-      if (reads.bits != cursor.last_read.bits || cursor.grown.empty()) {
+      if (reads.bits != cursor.last_read.bits || cursor.grown.empty() || !cells.is_own) {
+        const u64 cluster = cells.page != nullptr ? cells.page->reader(cell) : cluster_.index;
         cursor.last_read = reads;
-        cursor.grown = add_reader(view, lane, reads, mine);
+        cursor.grown = add_reader(view, cells.sets, lane, {reads, cluster}, mine);
       }
-      shadow.reads[cell] = cursor.grown;
+      cells.reads[cell] = cursor.grown;
     }
+    mark(view, place, 15, nullptr);
   }
   return true;
 }
 
-bool RaceDetector::range(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine) {
+bool RaceDetector::range(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes,
+                         Stamp mine) {
   Cursor cursor;
-  return walk(view, lane, cta, offset, bytes, mine, cursor);
+  return walk(view, lane, cells, offset, bytes, mine, cursor);
 }
 
 bool RaceDetector::issue(const BulkOp& op) {
@@ -60,13 +64,23 @@ bool RaceDetector::issue(const BulkOp& op) {
   const u32 offset = op.shared & kOffsetMask;
   if (!is_load(op)) {
     u32& actor = by.state.bulk[op.lane];
-    if (actor == 0) actor = make_actor(Channel::BulkGroups, by.actor);
-    Cta& cta = *cluster_.ctas[op.shared >> kRankShift];
+    if (actor == 0) {
+      actor = make_actor(Channel::BulkGroups, by.actor);
+      make_actor(Channel::BulkWrites, by.actor);
+    }
     const u32 group = static_cast<u32>(op.group) + 1;
     by.state.bulk_last[op.lane] = group;
     by.state.bulk_inst[op.lane] = op.inst;
-    return range(by, op.lane, cta, offset, op.shared_bytes(),
-                 Stamp::make(actor, group, Stamp::kManyLanes, 15, by.pc));
+    if (!range(by, op.lane, shared_cells(*cluster_.ctas[op.shared >> kRankShift]), offset,
+               op.shared_bytes(), Stamp::make(actor, group, Stamp::kManyLanes, 15, by.pc))) {
+      return false;
+    }
+    by.is_write = true;
+    by.is_strong = by.is_atomic = op.reduce != ReduceOp::None;  // .relaxed.gpu
+    by.scope = Scope::Gpu;
+    const u32 lane =
+        by.is_atomic ? Stamp::kAtomic + static_cast<u32>(Scope::Gpu) : Stamp::kManyLanes;
+    return global_part(by, op, Stamp::make(actor + 1, group, lane, 15, by.pc));
   }
   for (u32 rank = 0; rank < cluster_.ctas.size(); ++rank) {
     const bool is_target =
@@ -76,15 +90,23 @@ bool RaceDetector::issue(const BulkOp& op) {
     const Cta& signalled = *cluster_.ctas[signalled_rank(op, rank)];
     const u32 barrier = op.barrier & kOffsetMask;
     if (!use_barrier(*op.warp, *op.inst, op.lane, signalled, barrier)) return false;
-    const u32 actor = phase_of(signalled, barrier).actor;
-    const Stamp mine = Stamp::make(actor, Stamp::kPending, Stamp::kManyLanes, 15, by.pc);
+    const PhaseKnowledge& phase = phase_of(signalled, barrier);
+    const Stamp mine = Stamp::make(phase.actor, Stamp::kPending, Stamp::kManyLanes, 15, by.pc);
     by.is_write = true;
-    if (!range(by, op.lane, cta, offset, op.shared_bytes(), mine)) return false;
-    if (op.kind != BulkOp::Kind::SharedToShared) continue;
+    if (!range(by, op.lane, shared_cells(cta), offset, op.shared_bytes(), mine)) return false;
     by.is_write = false;
-    Cta& from = *cluster_.ctas[op.shared_from >> kRankShift];
-    if (!range(by, op.lane, from, op.shared_from & kOffsetMask, op.shared_bytes(), mine))
+    if (op.kind != BulkOp::Kind::SharedToShared) {
+      // Whoever waits for the phase knows that it was read.
+      const u32 epoch = phase.first + static_cast<u32>(phase.phase) + 1;
+      const Stamp read = Stamp::make(phase.actor, epoch, Stamp::kManyLanes, 15, by.pc);
+      if (!global_part(by, op, read)) return false;
+      continue;
+    }
+    const Cta& from = *cluster_.ctas[op.shared_from >> kRankShift];
+    if (!range(by, op.lane, shared_cells(from), op.shared_from & kOffsetMask, op.shared_bytes(),
+               mine)) {
       return false;
+    }
   }
   return true;
 }
@@ -113,7 +135,7 @@ bool RaceDetector::copy(Warp& warp, const Inst& inst, u32 lane, u32 offset, u32 
   by.is_write = true;
   by.what = "async copy";
   if (by.state.copies == 0) by.state.copies = make_actor(Channel::Copies, by.actor);
-  return range(by, lane, *warp.cta, offset, bytes,
+  return range(by, lane, shared_cells(*warp.cta), offset, bytes,
                Stamp::make(by.state.copies, by.state.era, lane, 15, by.pc));
 }
 
@@ -133,6 +155,7 @@ bool RaceDetector::matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_
   by.what = "wgmma";
   const Stamp mine = Stamp::make(shared.actor, epoch, Stamp::kManyLanes, 15, by.pc);
   const WgmmaForm form = WgmmaForm::unpack(inst.imm);
+  const Cells cells = shared_cells(*warp.cta);
   Cursor cursor;
   const auto tile = [&](u64 bits, bool is_trans, u32 first, u32 rows) {
     const auto descriptor = layout::MatrixDescriptor::decode(bits);
@@ -146,7 +169,7 @@ bool RaceDetector::matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_
                                 : descriptor.address(layout::Major::K, 1, first + o, i);
         const u32 offset = at & 0x3FFFFU;
         if (offset < kSharedReserved || offset + 16 > warp.cta->shared.size()) return true;
-        if (!walk(by, 0, *warp.cta, offset, 16, mine, cursor)) return false;
+        if (!walk(by, 0, cells, offset, 16, mine, cursor)) return false;
       }
     }
     return true;
@@ -155,7 +178,8 @@ bool RaceDetector::matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_
   if (!form.a_in_registers && !tile(a_descriptor, form.trans_a, warp.id % 4 * 16, 16)) return false;
   if (shared.epoch == epoch) {
     return std::ranges::all_of(shared.found, [&](const auto& one) {
-      return judge_write(by, 0, {*warp.cta, one.second}, one.first);
+      return one.first.empty() ||
+             judge(by, 0, {cells, one.second / 4}, {one.first, cluster_.index}, true, nullptr);
     });
   }
   cursor = {};

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "program.h"
@@ -20,7 +22,8 @@ struct Stamp {
   static constexpr u32 kPending = (1U << kEpochBits) - 1;  // under way: seen by nobody
   static constexpr u32 kReaderSet = (1U << kActorBits) - 1;
   static constexpr u32 kManyLanes = 32;
-  static constexpr u32 kStrong = 33;  // an atomic or another strong access
+  static constexpr u32 kStrong = 33;  // and the scope: a strong access
+  static constexpr u32 kAtomic = 36;  // and the scope: an atomic
 
   u64 bits = 0;
 
@@ -35,8 +38,15 @@ struct Stamp {
   constexpr u32 lane() const { return static_cast<u32>(bits >> 38) & 63U; }
   constexpr u32 bytes() const { return static_cast<u32>(bits >> 44) & 15U; }
   constexpr u32 pc() const { return static_cast<u32>(bits >> 48); }
+  constexpr bool is_strong() const { return lane() >= kStrong; }
+  constexpr bool is_atomic() const { return lane() >= kAtomic; }
+  /// Of a strong access.
+  constexpr Scope scope() const {
+    return static_cast<Scope>(lane() - (is_atomic() ? kAtomic : kStrong));
+  }
   /// Actor and epoch.
-  constexpr u64 key() const { return bits & ((u64{1} << 38) - 1); }
+  static constexpr u64 kKey = (u64{1} << 38) - 1;
+  constexpr u64 key() const { return bits & kKey; }
 };
 
 /// How much of one actor's past is known: every lane's up to `all`, and up to `some` that of the
@@ -76,6 +86,9 @@ class Clock {
     return seen_[actor];
   }
   void clear() { seen_.clear(); }
+  bool empty() const { return seen_.empty(); }
+  /// Whether all that `other` knows is known here too.
+  bool includes(const Clock& other) const;
 
  private:
   std::vector<Seen> seen_;
@@ -102,30 +115,75 @@ class GroupEpochs {
   u64 first_ = 0;
 };
 
+/// What is known of another cluster: base causality, and the part that a proxy fence for global
+/// memory covers.
+struct Clocks {
+  Clock base;
+  Clock proxy;
+};
+
+/// What is known of other clusters, by their number in the grid. Copies share what they agree in:
+/// in a chain through the grid everybody knows nearly the same.
+class Foreign {
+ public:
+  using Entry = std::shared_ptr<const Clocks>;
+
+  bool empty() const { return chunks_.empty(); }
+  const Clocks* of(u64 cluster) const;
+  void merge(u64 cluster, const Entry& entry);
+  void join(const Foreign& other);
+  /// Behind a proxy fence: it covers all that is known.
+  void cover();
+  void clear() { chunks_.clear(); }
+
+ private:
+  static constexpr u64 kChunk = 32;
+  using Chunk = std::array<Entry, kChunk>;
+
+  std::vector<std::shared_ptr<const Chunk>> chunks_;
+};
+
 /// Base causality, and the part of it that a proxy fence covers (PTX ISA, "Memory Consistency
 /// Model: Causality order"): what was done by the generic proxy is ordered before an asynchronous
 /// operation only by the second.
 struct Knowledge {
   Clock base;
-  Clock proxy;
+  Clock proxy;         // of shared memory
+  Clock global_proxy;  // of global memory
   /// What tcgen05 operations behind a fence::after_thread_sync are ordered after: all that stood
   /// before a fence::before_thread_sync of somebody, or was committed.
   Clock tensor;
+  /// What stood before a fence of scope .gpu, by whomever: a relaxed write behind it tells it.
+  /// Every thread fences, a barrier, one thread sets the flag: by the order of fence.sc (membar.gl)
+  /// that is a release of all of them.
+  Clock fences;
+  Foreign foreign;
+  bool is_behind_wait = false;  // griddepcontrol.wait: the grids before this one are known
 
   void join(const Knowledge& other) {
     base.join(other.base);
     proxy.join(other.proxy);
+    global_proxy.join(other.global_proxy);
     tensor.join(other.tensor);
+    fences.join(other.fences);
+    if (!other.foreign.empty()) foreign.join(other.foreign);
+    is_behind_wait = is_behind_wait || other.is_behind_wait;
   }
   void merge(u32 actor, const Seen& seen) {
     base.at(actor).merge(seen);
     proxy.at(actor).merge(seen);
+    global_proxy.at(actor).merge(seen);
   }
   void clear() {
     base.clear();
     proxy.clear();
+    global_proxy.clear();
     tensor.clear();
+    fences.clear();
+    foreign.clear();
+    is_behind_wait = false;
   }
+  bool empty() const { return base.empty() && foreign.empty() && !is_behind_wait; }
 };
 
 }  // namespace pyptx::emu

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Races and asynchronous hazards in the shared memory of one cluster. Every access leaves a stamp
-// in a shadow of one word per four bytes; an access is judged against the stamps that it finds and
-// the knowledge of the thread that makes it. The verdict does not depend on when copies land: what
-// was not waited for is reported even where it came in time. See docs/design/0008.
+// Races and asynchronous hazards in what one cluster does to shared and global memory. Every access
+// leaves a stamp in a shadow of one word per four bytes; an access is judged against the stamps
+// that it finds and the knowledge of the thread that makes it. The verdict does not depend on when
+// copies land: what was not waited for is reported even where it came in time. See
+// docs/design/0008.
 #pragma once
 
 #include <array>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "cta.h"
 #include "memory.h"
-#include "race/clock.h"
+#include "race/global_shadow.h"
 
 namespace pyptx::emu {
 
 struct BulkOp;
 struct TensorOp;
 struct TensorRegion;
+struct LaunchTrace;
 
 /// What an mbarrier's arrivals and transactions hand to those that wait for it.
 struct PhaseKnowledge {
@@ -55,22 +58,43 @@ struct PassedWait {
 
 class RaceDetector {
  public:
-  explicit RaceDetector(Cluster& cluster);
+  /// `global`: of clusters that talk to each other; null: this one talks to nobody.
+  RaceDetector(Cluster& cluster, GlobalShadow* global);
 
   // --- accesses of the generic proxy. False: the fault is recorded. ----------------------------
-  /// Lane i of `mask` accesses `bytes` bytes at `offsets[i]` of its own CTA's shared memory.
-  bool lanes(Warp& warp, const Inst& inst, u32 mask, const u32 (&offsets)[kLanes], u32 bytes,
-             bool is_write);
+  /// A weak load or store of a warp. `values` has what a store writes, lane after lane.
+  struct LaneAccess {
+    Warp& warp;
+    const Inst& inst;
+    u32 mask = 0;
+    u32 bytes = 0;  // of each lane
+    bool is_write = false;
+    bool is_row = false;  // lane i lies i * bytes behind lane 0, and all are active
+    const std::byte* values = nullptr;
+  };
+  /// At `offsets[i]` of the CTA's own shared memory.
+  bool lanes(const LaneAccess& access, const u32* offsets);
+  /// At `base + offsets[i]` of global memory; of a row, at `base`.
+  bool lanes(const LaneAccess& access, u64 base, const u64* offsets);
   /// One lane, anywhere in the cluster.
   bool one(Warp& warp, const Inst& inst, const AccessRequest& request, Cta& cta, u32 offset);
+  /// Whether accesses to the buffer are judged: nobody need ask about what nobody may write.
+  bool wants(std::size_t buffer) const;
+  /// griddepcontrol.wait: the launches before this one are known.
+  void wait_for_grids(Warp& warp, u32 mask);
+  /// One lane in global memory.
+  bool one(Warp& warp, const Inst& inst, const AccessRequest& request);
 
   // --- asynchronous operations -----------------------------------------------------------------
   bool issue(const BulkOp& op);
   /// `op` has landed in `cta` and is about to signal the mbarrier at `barrier` of `signalled`.
   void landed(const BulkOp& op, const Cta& cta, const Cta& signalled, u32 barrier);
-  void wait_bulk(Warp& warp, u32 lane, u64 end);
+  /// is_read: only what they read is theirs no longer.
+  void wait_bulk(Warp& warp, u32 lane, u64 end, bool is_read);
   /// cp.async; the era of a copy is what cp.async.wait_group and mbarrier arrivals count in.
   bool copy(Warp& warp, const Inst& inst, u32 lane, u32 offset, u32 bytes);
+  /// What it reads.
+  bool copy_from(Warp& warp, const Inst& inst, u32 lane, u64 address, u32 bytes);
   u32 close_era(Warp& warp) { return warps_[number(warp)].era++; }
   void commit_copies(Warp& warp, u32 mask);
   void wait_copies(Warp& warp, u32 lane, u64 end, bool is_all);
@@ -99,9 +123,10 @@ class RaceDetector {
   void acquire(Warp& warp, u32 mask, const Knowledge& from);
   /// The lanes of the warp know what each of them did and knows.
   void sync_lanes(Warp& warp);
-  void fence_proxy(Warp& warp, u32 mask);
+  /// Between the generic and the asynchronous proxy, for these state spaces.
+  void fence_proxy(Warp& warp, u32 mask, bool is_shared, bool is_global);
   /// A fence between threads.
-  void fence(Warp& warp, u32 mask);
+  void fence(Warp& warp, u32 mask, Semantics semantics, Scope scope);
   BarrierKnowledge& named_barrier(const Cta& cta, u32 id) { return ctas_[cta.rank].barriers[id]; }
   BarrierKnowledge& cluster_barrier() { return cluster_barrier_; }
   /// An arrival at generation `generation`; and what those learn that it has let through, when so
@@ -123,11 +148,15 @@ class RaceDetector {
   /// Whether the thread can know that the mbarrier was initialised.
   bool use_barrier(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
 
+  /// What of global memory is this cluster's; null where it is everybody's.
+  const GlobalShadow* own_global() const { return own_global_.get(); }
+
  private:
   enum class Channel : u8 {
     Warp,
     Transactions,
     BulkGroups,
+    BulkWrites,  // the same, as far as global memory has them; the actor behind BulkGroups
     Copies,
     Matrix,
     Tensor,        // mma, cp of one thread, as far as they are complete
@@ -141,17 +170,24 @@ class RaceDetector {
     std::vector<Stamp> reads;   // a stamp, or the number of a set of them
     std::array<BarrierKnowledge, 16> barriers;
     std::unordered_map<u32, PhaseKnowledge> mbarriers;
-    std::unordered_map<u32, Knowledge> strong;  // by address
-    std::vector<Stamp> tensor_writes;           // of 16 lanes and one column each; made on use
+    std::unordered_map<u32, SyncVariable> variables;  // by address
+    std::vector<Stamp> tensor_writes;  // of 16 lanes and one column each; made on use
     std::vector<Stamp> tensor_reads;
   };
 
   struct WarpState {
-    Knowledge all;       // of every lane
-    Knowledge some;      // of the lanes in some_mask, who know more
-    u32 some_mask = 0;   // 0: nobody knows more than the others
-    Knowledge fenced;    // what the lanes knew at their last fences: a relaxed arrival tells it
-    Knowledge glimpsed;  // behind relaxed waits: the next fence makes it known
+    Knowledge all;      // of every lane
+    Knowledge some;     // of the lanes in some_mask, who know more
+    u32 some_mask = 0;  // 0: nobody knows more than the others
+    /// What the lanes knew at their last fences, by scope: a relaxed write tells it.
+    std::array<Knowledge, 3> fenced;
+    /// What relaxed reads saw of the own CTA, the own cluster, the grid: a fence makes it known.
+    std::array<Knowledge, 3> glimpsed;
+    /// The last variable that was polled, and by whom: a poll that finds nothing new is cheap.
+    u64 polled = 0;
+    u32 polled_by = 0;
+    /// A release that was seen and did not reach here, or that this warp's access did not reach.
+    u32 missed_pc = ~0U;
     u32 epoch = 1;
     u64 safe_write = 0;  // keys that every lane is known to be ordered behind
     u64 safe_read = 0;
@@ -180,14 +216,27 @@ class RaceDetector {
     u32 pc = 0;
     bool is_write = false;
     bool is_strong = false;
-    bool is_async = false;   // by the asynchronous proxy
-    bool is_common = false;  // the knowledge is every lane's
+    bool is_atomic = false;
+    Scope scope = Scope::Cta;  // of a strong access
+    bool is_async = false;     // by the asynchronous proxy
+    bool is_common = false;    // the knowledge is every lane's
     std::string_view what = "access";
   };
 
+  /// A stretch of stamps: the shared memory of a CTA, or a page of global memory.
+  struct Cells {
+    Stamp* writes;
+    Stamp* reads;
+    ReaderSets& sets;
+    u64 base;          // address of the first
+    const Cta* cta;    // null: global memory
+    GlobalPage* page;  // null: shared memory
+    bool is_own;       // all stamps are this cluster's
+  };
   struct Place {
-    const Cta& cta;
-    u32 offset;
+    const Cells& cells;
+    u32 cell;
+    u64 address() const { return cells.base + cell * 4ULL; }
   };
 
   /// What a walk over many words has found so far: neighbours mostly bear the same stamps.
@@ -214,17 +263,48 @@ class RaceDetector {
   }
   PhaseKnowledge& phase_of(const Cta& cta, u32 barrier);
 
-  bool word(const View& view, const Cta& cta, u32 cell, u32 lane, u32 bytes);
-  static bool usual_word(const View& view, Shadow& shadow, u32 cell, u32 lane);
-  bool words(const View& view, Cta& cta, u32 lane, u32 offset, u64 bytes);
-  bool is_ordered(const View& view, Stamp stamp, u32 lane) const;
-  bool judge_write(const View& view, u32 lane, const Place& place, Stamp write);
-  bool judge_reads(const View& view, u32 lane, const Place& place, Stamp reads);
-  bool judge(const View& view, u32 lane, const Place& place, Stamp other, bool other_wrote);
-  Stamp add_reader(const View& view, u32 lane, Stamp old, Stamp mine);
-  bool range(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine);
-  bool walk(const View& view, u32 lane, Cta& cta, u32 offset, u64 bytes, Stamp mine,
+  Cells shared_cells(const Cta& cta);
+  Cells global_cells(u64 address);
+  /// `value`: what the word becomes, where a thread stores all of it.
+  bool word(const View& view, const Place& place, u32 lane, u32 bytes, const std::byte* value);
+  /// Whole words of one lane, and of a whole warp in a row.
+  struct Memory {
+    u64 safe_write = ~0ULL;
+    Stamp reads;
+    Stamp become;  // what they become where a write of that key stands
+  };
+  bool quick_words(const View& view, const Cells& cells, u32 cell, u32 count, u32 lane,
+                   const std::byte* value, Memory& last);
+  bool row(const View& view, const Cells& cells, u32 cell, u32 count, u32 per_lane, u32 lane,
+           const std::byte* values);
+  bool words(const View& view, const Cells& cells, u32 lane, u32 offset, u64 bytes,
+             const std::byte* value);
+  bool global_words(const View& view, u32 lane, u64 address, u64 bytes, const std::byte* value);
+  void mark(const View& view, const Place& place, u32 bytes, const std::byte* value) const;
+  bool is_safe(const View& view, ReaderSets& sets, Stamp stamp) const;
+  bool is_known(const View& view, const Reader& other) const;
+  bool is_ordered(const View& view, const Reader& other, u32 lane) const;
+  bool is_morally_strong(const View& view, const Reader& other) const;
+  bool judge_write(const View& view, u32 lane, const Place& place, const std::byte* value);
+  bool judge_reads(const View& view, u32 lane, const Place& place);
+  bool judge(const View& view, u32 lane, const Place& place, const Reader& other, bool other_wrote,
+             const std::byte* value);
+  Stamp add_reader(const View& view, ReaderSets& sets, u32 lane, const Reader& old, Stamp mine);
+  bool range(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes, Stamp mine);
+  bool walk(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes, Stamp mine,
             Cursor& cursor);
+  /// Whether the launch before, which may still run, leaves the bytes alone.
+  bool is_apart(const View& view, u32 lane, u64 address, u64 bytes);
+  bool global_range(const View& view, u32 lane, u64 address, u64 bytes, Stamp mine);
+  bool global_part(const View& view, const BulkOp& op, Stamp mine);
+
+  // --- release and acquire patterns: strong.cpp ------------------------------------------------
+  void strong(const View& view, const AccessRequest& request, SyncVariable& variable);
+  void observe(const View& view, u32 lane, SyncVariable& variable, Semantics semantics);
+  void publish(const View& view, const AccessRequest& request, SyncVariable& variable);
+  void add_part(const View& view, SyncVariable& variable, Scope scope, const Knowledge& known);
+  Knowledge arriving(SyncVariable::Part& part) const;
+  u32 distance(const View& view, const SyncVariable::Part& part) const;
   MatrixTile& tile_of(const Warp& warp);
   /// One access to tensor memory: how it is judged and what it leaves.
   struct TensorView {
@@ -237,14 +317,23 @@ class RaceDetector {
   bool judge_tensor(const TensorView& by, u32 lane, u32 cell, Stamp other, bool other_wrote);
   bool report_tensor(const TensorView& by, u32 lane, u32 cell, Stamp other, bool other_wrote,
                      bool only_fence);
-  void label(diag::Diagnostic& diagnostic, const Cta& cta, Stamp other, bool other_wrote) const;
-  bool report(const View& view, u32 lane, const Place& place, Stamp other, bool other_wrote,
+  void label(diag::Diagnostic& diagnostic, const Reader& other, bool other_wrote) const;
+  std::string block_text(u64 cluster, u32 rank) const;
+  std::string text_of(const View& view, const Place& place) const;
+  bool report(const View& view, u32 lane, const Place& place, const Reader& other, bool other_wrote,
               bool only_fence);
-  /// Adds what would have ordered the two accesses.
-  void advise(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other,
+  /// Tells of what need not be wrong, once for each pair of instructions; true.
+  bool warn(diag::Kind kind, const View& view, u32 lane, const Place& place, const Reader& other,
+            bool other_wrote);
+
+  // --- what would have ordered two accesses: advice.cpp ----------------------------------------
+  void advise(diag::Diagnostic& diagnostic, const View& view, u32 lane, const Reader& other,
               bool other_wrote) const;
-  void advise_race(diag::Diagnostic& diagnostic, const View& view, Stamp other) const;
+  void advise_race(diag::Diagnostic& diagnostic, const View& view, const Reader& other) const;
+  void advise_channel(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other) const;
   void advise_mbarrier(diag::Diagnostic& diagnostic, const View& view, u32 lane, Stamp other) const;
+  /// Where release and acquire were meant to order them: what they lack. False: no sign of them.
+  bool advise_pattern(diag::Diagnostic& diagnostic, const View& view, const Reader& other) const;
 
   Cluster& cluster_;
   std::vector<Shadow> ctas_;
@@ -252,9 +341,12 @@ class RaceDetector {
   std::vector<Channel> channels_;
   std::vector<u32> owners_;           // number of the warp that a channel belongs to
   std::vector<MatrixTile> matrices_;  // of each warpgroup
-  std::vector<std::vector<Stamp>> sets_;
-  std::unordered_map<u64, Stamp> grown_;  // set + reader -> set
+  ReaderSets sets_;
   BarrierKnowledge cluster_barrier_;
+  std::unique_ptr<GlobalShadow> own_global_;
+  GlobalShadow& global_;
+  const LaunchTrace* before_ = nullptr;  // the launch that this one may overlap
+  std::set<u64> warned_;
 };
 
 }  // namespace pyptx::emu

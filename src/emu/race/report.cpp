@@ -23,39 +23,72 @@ diag::Kind kind_of(bool is_async, bool is_write, bool other_is_async, bool other
 
 }  // namespace
 
-void RaceDetector::label(diag::Diagnostic& diagnostic, const Cta& cta, Stamp other,
+void RaceDetector::label(diag::Diagnostic& diagnostic, const Reader& other,
                          bool other_wrote) const {
-  if (other.pc() >= cluster_.program->code.size()) return;
-  const Channel channel = channels_[other.actor()];
+  const u32 pc = other.stamp.pc();
+  if (pc + 1 >= cluster_.program->code.size()) return;
   const Program& program = *cluster_.program;
-  const Inst& by = program.code[other.pc()];
+  const Inst& by = program.code[pc];
   const std::string verb = other_wrote ? "written" : "read";
   diagnostic.labels.push_back(label_at(program, by, verb + " here"));
   std::string who = verb + " by " + program.source(by).spelling->text;
-  const u32 owner = owners_[other.actor()];
+  const bool is_own = other.cluster == cluster_.index;
+  const u32 actor = other.stamp.actor();
+  const Channel channel = is_own                  ? channels_[actor]
+                          : actor < warps_.size() ? Channel::Warp
+                                                  : Channel::Transactions;
+  const u32 warps = static_cast<u32>(cluster_.ctas[0]->warps.size());
   if (channel == Channel::Warp || channel == Channel::Copies || channel >= Channel::Tensor) {
-    const u32 warps = static_cast<u32>(cta.warps.size());
+    const u32 owner = is_own ? owners_[actor] : actor;
     who += " of warp " + std::to_string(owner % warps);
-    if (cluster_.ctas.size() > 1) who += " of CTA " + std::to_string(owner / warps);
-    if (other.lane() < kLanes) who += ", lane " + std::to_string(other.lane());
+    if (is_own && cluster_.ctas.size() > 1) who += " of CTA " + std::to_string(owner / warps);
+    if (!is_own) who += " of block " + block_text(other.cluster, owner / warps);
+    if (other.stamp.lane() < kLanes) who += ", lane " + std::to_string(other.stamp.lane());
+  } else if (!is_own) {
+    who += " of cluster " + std::to_string(other.cluster);
   }
   diagnostic.notes.push_back(std::move(who));
 }
 
-bool RaceDetector::report(const View& view, u32 lane, const Place& place, Stamp other,
+/// "(1,0,0)": where CTA `rank` of a cluster lies in the grid.
+std::string RaceDetector::block_text(u64 cluster, u32 rank) const {
+  const std::array<u32, 3> at = block_of(*cluster_.launch, cluster, rank);
+  return "(" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) +
+         ")";
+}
+
+std::string RaceDetector::text_of(const View& view, const Place& place) const {
+  if (place.cells.page != nullptr) return cluster_.memory->name(place.address());
+  const u64 address = u64{place.cells.cta->rank} << kRankShift | place.address();
+  return describe_address(view.warp, Space::Shared, address);
+}
+
+bool RaceDetector::report(const View& view, u32 lane, const Place& place, const Reader& other,
                           bool other_wrote, bool only_fence) {
-  const bool other_is_async = channels_[other.actor()] != Channel::Warp;
+  const bool is_own = other.cluster == cluster_.index;
+  const u32 actor = other.stamp.actor();
+  const bool other_is_async = is_own ? channels_[actor] != Channel::Warp : actor >= warps_.size();
   const diag::Kind kind =
       kind_of(view.is_async, view.is_write, other_is_async, other_wrote, only_fence);
   if (cluster_.launch->options.is_ignored(kind)) return true;
-  const u32 address = place.cta.rank << kRankShift | place.offset;
-  diag::Diagnostic diagnostic(
-      kind, {std::string(view.what), describe_address(view.warp, Space::Shared, address)});
-  label(diagnostic, place.cta, other, other_wrote);
+  diag::Diagnostic diagnostic(kind, {std::string(view.what), text_of(view, place)});
+  label(diagnostic, other, other_wrote);
   advise(diagnostic, view, lane, other, other_wrote);
   view.warp.active = 1U << (lane < kLanes ? lane : 0);
   view.warp.fail(view.inst, std::move(diagnostic));
   return false;
+}
+
+bool RaceDetector::warn(diag::Kind kind, const View& view, u32 lane, const Place& place,
+                        const Reader& other, bool other_wrote) {
+  if (cluster_.launch->options.is_ignored(kind)) return true;
+  if (!warned_.insert(u64{view.pc} << 32 | other.stamp.pc()).second) return true;
+  diag::Diagnostic diagnostic(kind, {std::string(view.what), text_of(view, place)});
+  label(diagnostic, other, other_wrote);
+  advise(diagnostic, view, lane, other, other_wrote);
+  view.warp.place(view.inst, lane < kLanes ? lane : 0, diagnostic);
+  cluster_.warnings.push_back(std::move(diagnostic));
+  return true;
 }
 
 std::unique_ptr<diag::Diagnostic> RaceDetector::unfinished() {

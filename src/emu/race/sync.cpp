@@ -2,11 +2,18 @@
 //
 // What threads learn from each other: barriers, mbarriers, fences, waits for groups.
 #include "cluster.h"
+#include "pyptx/emu/stream.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
 
-RaceDetector::RaceDetector(Cluster& cluster) : cluster_(cluster), ctas_(cluster.ctas.size()) {
+RaceDetector::RaceDetector(Cluster& cluster, GlobalShadow* global)
+    : cluster_(cluster),
+      ctas_(cluster.ctas.size()),
+      own_global_(global == nullptr ? std::make_unique<GlobalShadow>() : nullptr),
+      global_(global == nullptr ? *own_global_ : *global) {
+  const Options& options = cluster.launch->options;
+  if (options.is_programmatic && options.stream != nullptr) before_ = options.stream->last();
   for (const auto& cta : cluster.ctas) {
     Shadow& shadow = ctas_[cta->rank];
     shadow.writes.resize((cta->shared.size() + 3) / 4);
@@ -15,7 +22,6 @@ RaceDetector::RaceDetector(Cluster& cluster) : cluster_(cluster), ctas_(cluster.
   }
   warps_.resize(channels_.size());
   for (u32 i = 0; i < warps_.size(); ++i) owners_[i] = i;
-  sets_.emplace_back();  // number 0 is no set
 }
 
 u32 RaceDetector::number(const Warp& warp) const {
@@ -69,16 +75,22 @@ void RaceDetector::sync_lanes(Warp& warp) {
   state.all.base.at(self).all = state.epoch++;
 }
 
-void RaceDetector::fence_proxy(Warp& warp, u32 mask) {
+void RaceDetector::fence_proxy(Warp& warp, u32 mask, bool is_shared, bool is_global) {
   const u32 self = number(warp);
   WarpState& state = warps_[self];
-  const auto fence = [&](Knowledge& knowledge) {
-    knowledge.proxy.join(knowledge.base);
+  const auto cover = [&](Clock& proxy, const Clock& base) {
+    proxy.join(base);
     if ((warp.live & ~mask) == 0) {
-      knowledge.proxy.at(self).all = state.epoch;
+      proxy.at(self).all = state.epoch;
     } else {
-      knowledge.proxy.at(self).merge({0, state.epoch, mask});
+      proxy.at(self).merge({0, state.epoch, mask});
     }
+  };
+  const auto fence = [&](Knowledge& knowledge) {
+    if (is_shared) cover(knowledge.proxy, knowledge.base);
+    if (!is_global) return;
+    cover(knowledge.global_proxy, knowledge.base);
+    if (!knowledge.foreign.empty()) knowledge.foreign.cover();
   };
   // A fence of some lanes covers what they know; the others' part is not worth a third clock.
   fence(state.all);
@@ -86,11 +98,35 @@ void RaceDetector::fence_proxy(Warp& warp, u32 mask) {
   ++state.epoch;
 }
 
-void RaceDetector::fence(Warp& warp, u32 mask) {
+void RaceDetector::fence(Warp& warp, u32 mask, Semantics semantics, Scope scope) {
   WarpState& state = warps_[number(warp)];
-  acquire(warp, mask, state.glimpsed);
-  if ((warp.live & ~mask) == 0) state.glimpsed.clear();
-  release(warp, mask, state.fenced);
+  const u32 reach = static_cast<u32>(scope);
+  for (u32 i = 0; i <= reach && acquires(semantics); ++i) {
+    if (state.glimpsed[i].empty()) continue;
+    acquire(warp, mask, state.glimpsed[i]);
+    if ((warp.live & ~mask) == 0) state.glimpsed[i].clear();
+  }
+  if (!releases(semantics)) return;
+  if (scope == Scope::Gpu) {
+    const u32 self = number(warp);
+    const auto cover = [&](Knowledge& knowledge) {
+      knowledge.fences.join(knowledge.base);
+      if ((warp.live & ~mask) == 0) {
+        knowledge.fences.at(self).all = state.epoch;
+      } else {
+        knowledge.fences.at(self).merge({0, state.epoch, mask});
+      }
+    };
+    cover(state.all);
+    if (state.some_mask != 0) cover(state.some);
+  }
+  release(warp, mask, state.fenced[reach]);
+}
+
+void RaceDetector::wait_for_grids(Warp& warp, u32 mask) {
+  Knowledge done;
+  done.is_behind_wait = true;
+  acquire(warp, mask, done);
 }
 
 void BarrierKnowledge::enter(u64 next) {
@@ -107,7 +143,7 @@ void RaceDetector::arrive(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 g
 
 void RaceDetector::arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation) {
   barrier.enter(generation);
-  barrier.arrived.join(warps_[number(warp)].fenced);
+  for (const Knowledge& fenced : warps_[number(warp)].fenced) barrier.arrived.join(fenced);
 }
 
 void RaceDetector::passed(Warp& warp, u32 mask, const BarrierKnowledge& barrier, u64 complete) {
@@ -140,11 +176,12 @@ void RaceDetector::waited(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& 
   acquire(warp, mask, phase.finished);
 }
 
-void RaceDetector::wait_bulk(Warp& warp, u32 lane, u64 end) {
+void RaceDetector::wait_bulk(Warp& warp, u32 lane, u64 end, bool is_read) {
   const u32 actor = warps_[number(warp)].bulk[lane];
   if (actor == 0 || end == 0) return;
   Knowledge done;
   done.merge(actor, {static_cast<u32>(end), 0, 0});
+  if (!is_read) done.merge(actor + 1, {static_cast<u32>(end), 0, 0});
   acquire(warp, 1U << lane, done);
 }
 

@@ -45,8 +45,8 @@ bool RaceDetector::report_tensor(const TensorView& by, u32 lane, u32 cell, Stamp
                               "no pair of tcgen05.fence::before_thread_sync and "
                               "after_thread_sync stands between it and another operation there"})
                  : diag::Diagnostic(kind, {"'" + text + "'", place + " of tensor memory"});
-  label(diagnostic, *by.view.warp.cta, other, other_wrote);
-  advise(diagnostic, by.view, lane, other, other_wrote);
+  label(diagnostic, {other, cluster_.index}, other_wrote);
+  advise(diagnostic, by.view, lane, {other, cluster_.index}, other_wrote);
   by.view.warp.active = 1U << (lane < kLanes ? lane : 0);
   by.view.warp.fail(by.view.inst, std::move(diagnostic));
   return false;
@@ -70,15 +70,17 @@ bool RaceDetector::tensor_cells(const TensorView& by, u32 lane, const TensorRegi
       if (!by.view.is_write) {
         if (reads.bits != cursor.last_read.bits || cursor.grown.empty()) {
           cursor.last_read = reads;
-          cursor.grown = add_reader(by.view, lane, reads, by.mine);
+          cursor.grown = add_reader(by.view, sets_, lane, {reads, cluster_.index}, by.mine);
         }
         shadow.tensor_reads[cell] = cursor.grown;
         continue;
       }
       if (!reads.empty() && reads.bits != cursor.last_read.bits) {
-        const bool is_set = reads.actor() == Stamp::kReaderSet;
-        for (const Stamp one : is_set ? sets_[reads.epoch()] : std::vector<Stamp>{reads}) {
-          if (!judge_tensor(by, lane, cell, one, false)) return false;
+        const std::vector<Reader> readers = ReaderSets::is_set(reads)
+                                                ? sets_.at(reads)
+                                                : std::vector<Reader>{{reads, cluster_.index}};
+        for (const Reader& one : readers) {
+          if (!judge_tensor(by, lane, cell, one.stamp, false)) return false;
         }
         cursor.last_read = reads;
       }
@@ -155,8 +157,9 @@ bool RaceDetector::issue(const TensorOp& op) {
   by.is_async = true;
   by.what = op.kind == TensorOp::Kind::Copy ? "tcgen05.cp" : "tcgen05.mma";
   Cursor cursor;
-  return each_shared_chunk(
-      op, [&](Cta& cta, u32 offset) { return walk(by, op.lane, cta, offset, 16, mine, cursor); });
+  return each_shared_chunk(op, [&](Cta& cta, u32 offset) {
+    return walk(by, op.lane, shared_cells(cta), offset, 16, mine, cursor);
+  });
 }
 
 std::shared_ptr<Knowledge> RaceDetector::committed(const TensorOp& op) {
@@ -182,14 +185,14 @@ void RaceDetector::arrive_relaxed(Warp& warp, u32 mask, const Cta& cta, u32 barr
   const WarpState& state = warps_[number(warp)];
   const Knowledge& known = (mask & state.some_mask) != 0 ? state.some : state.all;
   Knowledge& arrived = phase_of(cta, barrier).arrived;
-  arrived.join(state.fenced);
+  for (const Knowledge& fenced : state.fenced) arrived.join(fenced);
   arrived.tensor.join(known.tensor);
 }
 
 void RaceDetector::waited_relaxed(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier) {
   PhaseKnowledge& phase = phase_of(cta, barrier.address);
   if (phase.phase != barrier.phase) follow(cta, barrier);
-  warps_[number(warp)].glimpsed.join(phase.finished);
+  warps_[number(warp)].glimpsed[0].join(phase.finished);
   Knowledge order;
   order.tensor = phase.finished.tensor;
   acquire(warp, mask, order);

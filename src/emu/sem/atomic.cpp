@@ -29,12 +29,15 @@ std::byte* locate(Warp& warp, const Inst& inst, u32 lane, u32 bytes, bool& is_in
   request.is_write = true;
   request.what = "atomic";
   request.reads_too = static_cast<AtomicOp>(inst.kind) != AtomicOp::Exch;
-  request.order = AccessOrder::Strong;
+  set_order(inst.e, request);
+  request.is_atomic = true;
+  request.is_blind = inst.round == Round::Zero;
   is_in_shared = is_shared(request);
   return resolve(warp, inst, request);
 }
 
-/// kind: AtomicOp, target: the element type, flag: there is a result, flag2: .noftz.
+/// kind: AtomicOp, target: the element type, flag: there is a result, flag2: .noftz, e: order and
+/// scope, round: Zero for red, which gives nobody what it read.
 Step update(Warp& warp, const Inst& inst, u32 mask) {
   const Ty type = static_cast<Ty>(inst.target);
   const u32 bytes = bytes_of(type);
@@ -137,7 +140,9 @@ Handler vector(Lowering& low, Ty type, std::size_t first, u32 elements) {
 
 Handler choose(Lowering& low, bool has_result) {
   Inst& out = low.out;
-  low.ignore({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"});
+  out.e = order_of(low, low.take_any({"relaxed", "acquire", "release", "acq_rel"}));
+  low.ignore({"cta", "cluster", "gpu", "sys"});
+  if (!has_result) out.round = Round::Zero;
   low.ignore_prefix("L2::");
   const Space space = take_space(low);
   if (space != Space::Shared && space != Space::SharedCluster) low.program().is_ordered = true;

@@ -141,6 +141,7 @@ bool set_places(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
   }
   request.space = Space::Global;
   request.reads_too = op.reduce != ReduceOp::None;
+  request.order = AccessOrder::Asynchronous;
   if (resolve(warp, inst, request) == nullptr) return false;
   op.global = request.address;
   return true;
@@ -173,7 +174,8 @@ Step prefetch(Warp& warp, const Inst& inst, u32 mask) {
     const u32 lane = Warp::first_lane(rest);
     const u32 bytes = warp.lanes32(inst.b)[lane];
     const AccessRequest request{
-        Space::Global, lane_address(warp, inst, lane), bytes, 16, lane, false, "bulk prefetch"};
+        Space::Global,   lane_address(warp, inst, lane), bytes, 16, lane, false,
+        "bulk prefetch", AccessOrder::Elsewhere};
     if (bytes % 16 != 0) {
       return refuse_bulk(warp, inst, lane,
                          "the size must be a multiple of 16, got " + std::to_string(bytes));
@@ -196,7 +198,7 @@ Step wait(Warp& warp, const Inst& inst, u32 mask) {
     const u64 open = static_cast<u64>(inst.imm);
     const u64 end = committed > open ? committed - open : 0;
     if (!cluster.bulk.complete_group(cluster, warp, lane, end)) return Step::Fault;
-    if (cluster.races) cluster.races->wait_bulk(warp, lane, end);
+    if (cluster.races) cluster.races->wait_bulk(warp, lane, end, inst.flag);
   }
   return Step::Next;
 }
@@ -268,7 +270,8 @@ Handler select_bulk_commit(Lowering& low) {
 }
 
 Handler select_bulk_wait(Lowering& low) {
-  low.ignore({"async", "bulk", "wait_group", "read"});
+  low.ignore({"async", "bulk", "wait_group"});
+  low.out.flag = low.take("read");
   const std::optional<i64> open = low.literal(low.operand(0));
   if (!open || *open < 0) return nullptr;
   low.out.imm = *open;

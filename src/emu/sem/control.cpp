@@ -45,13 +45,30 @@ Step jump_by_table(Warp& warp, const Inst& inst, u32 mask) {
 
 Step leave(Warp& warp, const Inst&, u32 mask) { return warp.exit_lanes(mask); }
 Step nothing(Warp&, const Inst&, u32) { return Step::Next; }
-/// Behind it, the asynchronous proxy sees what the thread knows.
-Step fence_proxy(Warp& warp, const Inst&, u32 mask) {
-  if (RaceDetector* races = warp.cta->cluster->races.get()) races->fence_proxy(warp, mask);
+/// Behind it, the asynchronous proxy sees what the thread knows. flag: of shared memory, flag2: of
+/// global memory.
+Step fence_proxy(Warp& warp, const Inst& inst, u32 mask) {
+  if (RaceDetector* races = warp.cta->cluster->races.get()) {
+    races->fence_proxy(warp, mask, inst.flag, inst.flag2);
+  }
   return Step::Next;
 }
-Step fence(Warp& warp, const Inst&, u32 mask) {
-  if (RaceDetector* races = warp.cta->cluster->races.get()) races->fence(warp, mask);
+/// e: order and scope.
+Step fence(Warp& warp, const Inst& inst, u32 mask) {
+  if (RaceDetector* races = warp.cta->cluster->races.get()) {
+    AccessRequest order;
+    set_order(inst.e, order);
+    races->fence(warp, mask, order.semantics, order.scope);
+  }
+  return Step::Next;
+}
+/// What a launch before this one did is complete when this one begins: see pyptx/emu/stream.h.
+Step launch_dependents(Warp& warp, const Inst&, u32) {
+  warp.cta->cluster->has_launched_dependents = true;
+  return Step::Next;
+}
+Step wait_for_grids(Warp& warp, const Inst&, u32 mask) {
+  if (RaceDetector* races = warp.cta->cluster->races.get()) races->wait_for_grids(warp, mask);
   return Step::Next;
 }
 Step pause(Warp&, const Inst&, u32) { return Step::Yield; }
@@ -109,15 +126,18 @@ Handler select_setmaxnreg(Lowering& low) {
 }
 
 Handler select_griddepcontrol(Lowering& low) {
-  low.take_any({"launch_dependents", "wait"});
-  return &nothing;
+  return low.take_any({"launch_dependents", "wait"}) == "wait" ? &wait_for_grids
+                                                               : &launch_dependents;
 }
 
 Handler select_fence(Lowering& low) {
-  // Between the generic and the asynchronous proxy, unless it is about global memory only.
   const bool is_async = low.has("async") || low.has("async::generic");
   const bool names_proxy = low.is_word("proxy");
-  const bool is_proxy = names_proxy && is_async && !low.has("global");
+  const bool is_proxy = names_proxy && is_async;
+  low.out.flag = !low.has("global");
+  low.out.flag2 = !low.has("shared::cta") && !low.has("shared::cluster");
+  const std::string_view one_way = low.take_any({"acquire", "release"});
+  low.out.e = order_of(low, one_way.empty() ? "acq_rel" : one_way);
   low.ignore({"acq_rel", "sc", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl",
               "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   low.ignore({"proxy", "async", "alias", "proxy::alias", "mbarrier_init", "op_restrict",

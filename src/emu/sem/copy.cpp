@@ -83,6 +83,10 @@ Step copy(Warp& warp, const Inst& inst, u32 mask) {
     bytes[lane] = static_cast<u8>(size);
     if (size != 0) from[lane] = resolve(warp, inst, request);
     if (from[lane] == nullptr) return Step::Fault;
+    if (races != nullptr && size != 0 &&
+        !races->copy_from(warp, inst, lane, request.address, size)) {
+      return Step::Fault;
+    }
   }
   if (!make_room(warp, inst)) return Step::Fault;
   CopyQueue& queue = queue_of(warp);

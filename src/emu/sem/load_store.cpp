@@ -4,6 +4,7 @@
 // registers wider than the type. Cache operators and eviction hints change nothing here; the order
 // of strong accesses is the order of execution.
 #include <algorithm>
+#include <cstring>
 
 #include "cluster.h"
 #include "lanes.h"
@@ -25,65 +26,24 @@ inline void each_lane(u32 mask, F&& body) {
   }
 }
 
-/// Marks what a store defines; false where a load of what nobody defined must start again.
-bool settle_defined(Warp& warp, u32 mask, const u32 (&offsets)[kLanes], u32 bytes, bool is_write) {
-  DefinedBytes& defined = warp.cta->defined;
-  u32 low = ~0U;
-  u32 high = 0;
-  each_lane(mask, [&](u32 i) {
-    low = std::min(low, offsets[i]);
-    high = std::max(high, offsets[i]);
-  });
-  if (defined.covers(low, high + bytes)) return true;
-  bool is_defined = true;
-  each_lane(mask, [&](u32 i) {
-    if (is_write) {
-      defined.add(offsets[i], offsets[i] + bytes);
-    } else {
-      is_defined = is_defined && defined.holds(offsets[i], offsets[i] + bytes);
-    }
-  });
-  if (is_defined) defined.learn(low);
-  return is_defined || carries_undefined(warp);
-}
-
-/// Under the race detector, the common case: 32-bit addresses, all of them in this CTA's own shared
-/// memory, in bounds, aligned and away from live mbarriers. False where one is not: `resolve` says
-/// which and why.
-bool locate_judged(Warp& warp, const Inst& inst, u32 mask, u32 bytes, bool is_write,
-                   std::byte* (&at)[kLanes]) {
-  Cta& cta = *warp.cta;
-  if (cta.shared.size() < kSharedReserved + bytes) return false;
-  const u32 last = static_cast<u32>(cta.shared.size()) - kSharedReserved - bytes;
-  const u32 shift = static_cast<u32>(inst.imm) - (cta.rank << kRankShift) - kSharedReserved;
-  const u32* a = warp.lanes32(inst.a);
-  u32 offsets[kLanes] = {};
-  each_lane(mask, [&](u32 i) { offsets[i] = a[i] + shift; });
-  u32 bad = 0;
-  PYPTX_EACH_LANE { bad |= (offsets[i] > last ? 1U : 0U) | (offsets[i] & (bytes - 1)); }
-  if (bad != 0) return false;
-  std::byte* shared = cta.shared.data() + kSharedReserved;
-  for (u32 i = 0; i < kLanes; ++i) at[i] = shared + offsets[i];
-  if (is_write && !cta.mbarriers.empty()) {
-    each_active(mask, [&](u32 i) {
-      if (cta.mbarriers.overlap(kSharedReserved + offsets[i], bytes) != nullptr) bad = 1;
-    });
+/// What lane i of a store writes, where it writes whole words; null elsewhere.
+const std::byte* value_of(Warp& warp, const Inst& inst, u32 i, std::byte (&room)[64]) {
+  const u32 bytes = inst.element_bytes;
+  if (bytes < 4 || bytes > 8 || !warp.cta->cluster->races) return nullptr;
+  const u32* list = inst.list_count == 0 ? &inst.b : warp.program->lists.data() + inst.list;
+  const u32 count = std::max<u32>(1, inst.list_count);
+  for (u32 k = 0; k < count; ++k) {
+    const std::byte* lanes = warp.registers + list[k];
+    std::memcpy(room + u64{k} * bytes, lanes + u64{i} * inst.register_bytes, bytes);
   }
-  if (bad != 0) return false;
-  for (u32& offset : offsets) offset += kSharedReserved;
-  if (!cta.cluster->races->lanes(warp, inst, mask, offsets, bytes, is_write)) return false;
-  return settle_defined(warp, mask, offsets, bytes, is_write);
+  return room;
 }
 
 /// Host addresses of the active lanes; false with the fault recorded.
 bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&at)[kLanes]) {
   const u32 bytes = inst.element_bytes * (inst.list_count == 0 ? 1U : inst.list_count);
-  if (warp.cta->cluster->races && inst.space == Space::Shared && inst.kind2 == 4 && !inst.flag) {
-    const bool has_shadow = warp.shadow != nullptr;
-    if (locate_judged(warp, inst, mask, bytes, is_write, at)) return true;
-    if (warp.fault || has_shadow != (warp.shadow != nullptr)) return false;
-  }
   bool ok = true;
+  std::byte room[64];
   each_active(mask, [&](u32 i) {
     if (!ok) return;
     AccessRequest request;
@@ -99,7 +59,8 @@ bool locate(Warp& warp, const Inst& inst, u32 mask, bool is_write, std::byte* (&
     request.is_write = is_write;
     request.what = is_write ? "store" : "load";
     request.may_carry = !is_write;
-    if (inst.flag) request.order = AccessOrder::Strong;
+    if (inst.flag) set_order(inst.e, request);
+    if (is_write) request.value = value_of(warp, inst, i, room);
     at[i] = resolve(warp, inst, request);
     ok = at[i] != nullptr;
   });
@@ -231,9 +192,10 @@ Handler access(Lowering& low, bool is_load) {
   Inst& out = low.out;
   const Ty type = low.take_type();
   const Space space = take_space(low);
-  const bool is_strong =
-      !low.take_any({"volatile", "relaxed", "acquire", "release"}).empty() || low.has("mmio");
+  const std::string_view semantics = low.take_any({"volatile", "relaxed", "acquire", "release"});
+  const bool is_strong = !semantics.empty() || low.has("mmio");
   out.flag = is_strong;
+  out.e = order_of(low, semantics);
   if (is_strong && (space == Space::Global || space == Space::Generic) && !low.has("cta") &&
       !low.has("cluster")) {
     low.program().is_ordered = true;

@@ -22,9 +22,14 @@ bool bad_map(Warp& warp, const Inst& inst, u32 lane, const std::string& why) {
 }
 
 bool read_map(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
-  AccessRequest request{
-      Space::Generic,   bulk_address(warp, inst, kOther, lane), 128, 64, lane, false,
-      "tensor map read"};
+  AccessRequest request{Space::Generic,
+                        bulk_address(warp, inst, kOther, lane),
+                        128,
+                        64,
+                        lane,
+                        false,
+                        "tensor map read",
+                        AccessOrder::Asynchronous};
   const std::byte* bytes = resolve(warp, inst, request);
   if (bytes == nullptr) return false;
   const std::optional<DecodedMap> decoded = decode_map(bytes);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "bench.h"
+#include "pyptx/emu/stream.h"
 
 namespace pyptx::emu {
 namespace {
@@ -43,6 +44,12 @@ TEST(EmulatorGoldens, EveryRendering) {
     if (option(text, "interrupt", 0) != 0) bench.launch.options.interrupt = [] { return true; };
     bench.launch.options.limit_steps = option(text, "steps", 0);
     bench.launch.options.limit_seconds = option(text, "milliseconds", 0) / 1000.0;
+    Stream stream;
+    if (option(text, "programmatic", 0) != 0) {
+      bench.launch.options.stream = &stream;
+      bench.run();
+      bench.launch.options.is_programmatic = true;
+    }
     const auto refused = bench.refusal();
     const diag::Diagnostics found = refused ? diag::Diagnostics{*refused} : bench.last.warnings;
     ASSERT_EQ(found.size(), 1U) << entry.path();
