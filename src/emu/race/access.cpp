@@ -257,7 +257,7 @@ bool RaceDetector::quick_words(const View& view, const Cells& cells, u32 cell, u
         last = {write.key(), reads, now};
       }
     }
-    mark(view, {cells, i}, 15, value);
+    if (cells.page != nullptr) mark(view, {cells, i}, 15, value);
   }
   return true;
 }

@@ -46,7 +46,7 @@ bool RaceDetector::walk(const View& view, u32 lane, const Cells& cells, u32 offs
       }
       cells.reads[cell] = cursor.grown;
     }
-    mark(view, place, 15, nullptr);
+    if (cells.page != nullptr) mark(view, place, 15, nullptr);
   }
   return true;
 }
