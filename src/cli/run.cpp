@@ -244,10 +244,15 @@ class Run {
   std::uint64_t shown_ = 8;
 };
 
+void show_finding(const diag::Diagnostic& finding, const text::Checked& checked, bool is_colored,
+                  Streams& streams) {
+  streams.err << diag::render(finding, &checked.document.module().locations, {.color = is_colored})
+              << '\n';
+}
+
 int show_error(const diag::Diagnostic& error, const text::Checked& checked, bool is_colored,
                Streams& streams) {
-  streams.err << diag::render(error, &checked.document.module().locations, {.color = is_colored})
-              << '\n';
+  show_finding(error, checked, is_colored, streams);
   return kInputErrors;
 }
 
@@ -267,6 +272,9 @@ int run_checked(const text::Checked& checked, const Arguments& arguments, bool i
   if (!run.bind(**program) || !run.open_trace()) return usage_error(streams, "run", run.problem);
   const auto report = run.execute(**program);
   if (!report) return show_error(report.error(), checked, is_colored, streams);
+  for (const diag::Diagnostic& warning : report->warnings) {
+    show_finding(warning, checked, is_colored, streams);
+  }
   run.show(*report);
   return run.save() ? kSuccess : usage_error(streams, "run", run.problem);
 }

@@ -55,6 +55,27 @@ Outcome run_kernel(std::vector<std::string> words, const std::string& text = kKe
   return {status, out.str(), err.str()};
 }
 
+TEST(RunCommand, ShowsWarnings) {
+  const std::string same = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry same(.param .u64 x)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd0, [x];
+  st.global.u32 [%rd0], 7;
+  ret;
+}
+)";
+  const std::vector<std::string> words{"--block", "64", "--arg", "u32[1]:zeros"};
+  const Outcome outcome = run_kernel(words, same);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("warning[PTX0941]"), HasSubstr("byte 0 of x")));
+  std::vector<std::string> silent = words;
+  silent.insert(silent.end(), {"--ignore", "PTX0941"});
+  EXPECT_EQ(run_kernel(silent, same).err, "");
+}
+
 TEST(RunCommand, PrintsTheBuffersThatChanged) {
   const Outcome outcome = run_kernel({"--block", "16", "--arg", "f32[16]:ones", "--arg",
                                       "f32[16]:zeros", "--arg", "f32:0.5", "--entry", "scale"});
