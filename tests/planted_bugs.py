@@ -74,15 +74,15 @@ class Planted:
         return planted
 
 
-def run(case: Planted, built: Any, **options: Any) -> None:
-    """Run one version of a case, with these options of `emulate`."""
+def run(case: Planted, built: Any, *, threads: int = 1, **options: Any) -> None:
+    """Run one version of a case on this many host threads, with these options of `emulate`."""
     x = np.arange(WORDS, dtype=np.uint32)
     y = np.zeros(WORDS, dtype=np.uint32) if case.zeroed else None
     if case.follows:
         stream = EmulatorStream()
         launch_before.emulate(out=x, stream=stream)
         options |= {"stream": stream, "programmatic": True}
-    built.emulate(x, out=y, threads=1, **options)
+    built.emulate(x, out=y, threads=threads, **options)
 
 
 @kernel(in_specs=(), out_specs=(Tile(WORDS, u32),), block=(WORDS, 1, 1), arch="sm_90a")

@@ -215,3 +215,14 @@ def ldmatrix_with_an_exited_lane(x: Any, y: Any, *, broken: bool) -> None:
         [part], ptx.addr(tile + (thread() & 7) * 16)
     )
     put(ptx.addr(y + thread() * 4), part)
+
+
+@case("PTX0904")
+def index_past_its_array(x: Any, y: Any, *, broken: bool) -> None:
+    first = smem.alloc(u32, (64,), name="first").address()
+    second = smem.alloc(u32, (64,), name="second").address()
+    store(ptx.addr(first + thread() * 4), thread())
+    store(ptx.addr(second + thread() * 4), thread())
+    ptx.bar.sync(0)
+    value = load(reg.scalar(u32), ptx.addr(first + (thread() + int(broken)) * 4))  # guilty
+    put(ptx.addr(y + thread() * 4), value)

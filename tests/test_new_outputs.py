@@ -39,6 +39,12 @@ def test_what_is_left_is_counted_at_the_line_of_the_call(checks: str) -> None:
     assert caught[0].filename == __file__
 
 
+def test_it_can_be_ignored() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        some(48).emulate(X, ignore="PTX0940")
+
+
 def test_a_call_and_a_bound_kernel_say_so_too() -> None:
     with pytest.warns(OutputWarning, match="PTX0940: 63 of 64"):
         some(1)(X)

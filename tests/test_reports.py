@@ -41,7 +41,7 @@ def report_of(name: str) -> str:
         ("missing_warp_barrier", "of one warp; what is missing .*: bar.warp.sync"),
         ("missing_barrier", "of one CTA; what is missing .*: bar.sync, or an mbarrier"),
         ("missing_cluster_barrier", "of two CTAs .*: barrier.cluster.arrive and barrier.cluster.w"),
-        ("missing_wait", r"phase 0 of the mbarrier at 0x500 \(full\+0\) .* with parity 0"),
+        ("missing_wait", r"phase 0 of the mbarrier at 0x[0-9a-f]+ \(full\+0\) .* with parity 0"),
         ("async_group_not_waited", "cp.async.wait_group or cp.async.wait_all"),
         ("store_without_proxy_fence", "that wrote .* before the barrier: fence.proxy.async"),
         ("source_of_a_store_overwritten", "cp.async.bulk.commit_group and cp.async.bulk.wait_g"),
@@ -74,7 +74,7 @@ def test_a_wait_that_passed_at_once_says_why() -> None:
     text = report_of("wrong_phase")
     assert "--- passed at once, with parity 0" in text
     assert (
-        "the mbarrier at 0x500 (full+0) was in phase 1: a wait for parity 0 is for the phase "
+        "the mbarrier at 0x600 (full+0) was in phase 1: a wait for parity 0 is for the phase "
         "before, which is complete; parity 1 would have waited" in text
     )
     assert "passed at once" not in report_of("missing_wait")

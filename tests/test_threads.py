@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-import planted_copies  # noqa: F401 - each registers its cases
-import planted_matrices  # noqa: F401
-import planted_threads  # noqa: F401
 from example_modules import example
-from planted_bugs import CASES, WORDS, Planted
+from planted_bugs import Planted, run
+from planted_cases import CASES
 from pyptx import EmulatorError, Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
 
@@ -116,10 +115,10 @@ def test_atomics_and_polling() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_reports(case: Planted) -> None:
     k = case.build(broken=True)
-    x = np.arange(WORDS, dtype=np.uint32)
     told = set()
     for threads in THREADS:
         with pytest.raises(EmulatorError) as caught:
-            k.emulate(x, seed=5, schedule="random", threads=threads)
-        told.add(str(caught.value))
+            run(case, k, seed=5, schedule="random", threads=threads)
+        # Outputs lie where the host has room for them.
+        told.add(re.sub(r"0x[0-9a-f]{9,}", "0x", str(caught.value)))
     assert len(told) == 1

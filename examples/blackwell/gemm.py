@@ -73,9 +73,6 @@ class TileRing:
             )
             load(ring.stage, tile * BK, full[ring.stage])
             ring.advance()
-        for _ in range(STAGES):  # the CTA must not end before the last commits have arrived in it
-            ptx.mbarrier.wait(self.empty[ring.stage], ring.phase)
-            ring.advance()
 
     def multiply(self, k_tiles: int, sum_: Any) -> None:
         """Multiply the stages as they fill, into tensor memory; one thread of the leader does."""
@@ -86,7 +83,6 @@ class TileRing:
         with ptx.range_(0, k_tiles) as tile:
             is_later = tile != 0  # the first product overwrites the sum
             ptx.mbarrier.wait(self.full[ring.stage], ring.phase)
-            tc.fence_after_thread_sync()
             for k in range(0, BK, 16):
                 tc.mma(
                     sum_,
@@ -101,7 +97,7 @@ class TileRing:
                 )
             self.commit(self.empty[ring.stage])
             ring.advance()
-        self.commit(self.done)
+        self.commit(self.done)  # the last to arrive: who waits for it need not wait for the others
 
     def commit(self, barrier: Any) -> None:
         """Arrive on this barrier of every CTA when all products so far are complete."""
@@ -112,13 +108,15 @@ class TileRing:
 
 
 def synchronise(ctas: int) -> None:
-    """Wait for all threads of the CTA or the pair; what they did with tensor memory is ordered."""
-    ptx.tcgen05.fence_before_thread_sync()
+    """Wait for all threads of the CTA or the pair.
+
+    No tcgen05.fence stands here: it orders asynchronous operations, and allocating and freeing are
+    none; the loads before the last one are complete (tcgen05.wait).
+    """
     if ctas == 1:
         ptx.bar.sync(0)
     else:
         ptx.cluster.sync()
-    ptx.tcgen05.fence_after_thread_sync()
 
 
 def store_rows(sum_: Any, pc: Any, tid: Any, origin: tuple[Any, Any], shape: Any) -> None:

@@ -51,7 +51,6 @@ class Row:
         self.vectors = n // self.width
         self.steps = -(-self.vectors // THREADS)
         self.tid = reg.from_(ptx.special.tid.x(), u32)
-        self.partials = smem.alloc(dtype, (WARPS,), name="partials")
         self.offset = self.place(ptx.special.ctaid.x())
 
     def place(self, row: Any) -> Any:
@@ -93,15 +92,19 @@ class Row:
         return of(getattr(instruction, f"v{self.width}"), self.dtype)
 
     def reduce(self, value: Any, of_warp: Callable[[Any], Any], combine: Any) -> Any:
-        """Reduce one value of every thread to one that every thread has."""
+        """Reduce one value of every thread to one that every thread has.
+
+        Each reduction has words of its own: nobody need wait until those of the one before are
+        read. In a loop over rows that takes two reductions or more.
+        """
+        partials = smem.alloc(self.dtype, (WARPS,))
         of_warp(value)
-        ptx.bar.sync(0)  # the partials of the reduction before have been read
         with ptx.if_((self.tid & 31) == 0):
-            self.partials[self.tid >> 5] = value
+            partials[self.tid >> 5] = value
         ptx.bar.sync(0)
-        total = self.partials[0]
+        total = partials[0]
         for warp in range(1, WARPS):
-            combine(total, total, self.partials[warp])
+            combine(total, total, partials[warp])
         return total
 
     def sum(self, value: Any) -> Any:

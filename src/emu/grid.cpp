@@ -107,7 +107,8 @@ std::optional<std::string> launch_problem(const Program& program, const Launch& 
   if (launch.variables && !launch.variables->fit(program)) {
     return "its variables are those of another program";
   }
-  const u64 shared = program.static_shared + launch.dynamic_shared;
+  const u64 shared =
+      align_up(program.declared_shared, program.dynamic_align) + launch.dynamic_shared;
   if (shared > limits.shared_of_cta()) {
     return std::to_string(shared) + " bytes of shared memory per block are more than the " +
            std::to_string(limits.shared_of_cta()) + " of " + target.text();
@@ -427,7 +428,8 @@ class Grid {
       report.rows.push_back({std::string(spelling), count});
     }
     std::ranges::stable_sort(report.rows, std::greater{}, &Report::Row::warp_instructions);
-    for (const Gap& gap : memory_.gaps()) {
+    const bool tells_gaps = !launch_.options.is_ignored(diag::Kind::EmuOutputUnwritten);
+    for (const Gap& gap : tells_gaps ? memory_.gaps() : std::vector<Gap>()) {
       report.warnings.push_back(diag::Diagnostic(
           diag::Kind::EmuOutputUnwritten, {std::to_string(gap.count), std::to_string(gap.elements),
                                            gap.buffer, std::to_string(gap.first)}));

@@ -12,12 +12,13 @@ namespace {
 
 /// Of the register file of a warp: offsets in it have 32 bits.
 constexpr u64 kMostRegisterBytes = u64{1} << 30;
+/// Gaps between variables of shared memory. With all of them it still ends below 256 KiB, which is
+/// as far as matrix descriptors reach.
+constexpr u64 kSmallestGap = 16;
+constexpr u64 kLargestGap = 512;
+constexpr u64 kMostGaps = u64{20} << 10;
 /// No total grows past this, so that none wraps; every limit is far below.
 constexpr u64 kTooMuch = u64{1} << 60;
-
-u64 align_up(u64 value, u64 alignment) {
-  return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
-}
 
 struct NamedSpecial {
   std::string_view name;
@@ -200,7 +201,10 @@ void Layout::place_variable(const ir::Variable& variable) {
         program_.dynamic_align = std::max<u64>(program_.dynamic_align, place.align);
         place.offset = ~0ULL;  // after all static variables: set when they are known
       } else {
+        put(place, program_.declared_shared, 0);
+        leave_gap(place.align);
         put(place, program_.static_shared, kSharedReserved);
+        shared_gap_ = std::clamp(place.bytes, kSmallestGap, kLargestGap);
       }
       break;
     case ir::Space::Local:
@@ -235,14 +239,26 @@ void Layout::place_variable(const ir::Variable& variable) {
   program_.variables.push_back(std::move(place));
 }
 
+/// Before the next variable of shared memory. No program may know how they lie, so an index past
+/// the end of one is kept from finding another.
+void Layout::leave_gap(u64 align) {
+  if (shared_gap_ == 0 || gap_bytes_ + shared_gap_ + align > kMostGaps) return;
+  const u64 first = kSharedReserved + align_up(program_.static_shared, 4);
+  program_.static_shared = align_up(program_.static_shared + shared_gap_, align);
+  const u64 end = kSharedReserved + program_.static_shared;
+  gap_bytes_ += end - first;
+  program_.shared_gaps.emplace_back(static_cast<u32>(first), static_cast<u32>(end));
+}
+
 void Layout::place_dynamic_shared() {
-  declared_shared_ = program_.static_shared;
+  const auto is_dynamic = [](const Place& place) {
+    return place.space == Space::Shared && place.offset == ~0ULL;
+  };
+  if (std::ranges::any_of(program_.variables, is_dynamic)) leave_gap(program_.dynamic_align);
   program_.static_shared = align_up(program_.static_shared, program_.dynamic_align);
   program_.local_bytes = align_up(program_.local_bytes, 16);
   for (Place& place : program_.variables) {
-    if (place.space == Space::Shared && place.offset == ~0ULL) {
-      place.offset = kSharedReserved + program_.static_shared;
-    }
+    if (is_dynamic(place)) place.offset = kSharedReserved + program_.static_shared;
   }
 }
 
@@ -253,7 +269,9 @@ std::optional<diag::Diagnostic> Layout::problem() const {
                                                       std::string(what), std::to_string(limit)});
   };
   const u64 shared = isa::static_shared_bytes(module_.target);
-  if (declared_shared_ > shared) return over(declared_shared_, "in .shared", shared);
+  if (program_.declared_shared > shared) {
+    return over(program_.declared_shared, "in .shared", shared);
+  }
   if (program_.local_bytes > isa::kLocalBytes) {
     return over(program_.local_bytes, "of local memory per thread", isa::kLocalBytes);
   }

@@ -47,6 +47,7 @@ class Layout {
   void put(Place& place, u64& total, u64 base);
   void place_variable(const ir::Variable& variable);
   void place_parameters();
+  void leave_gap(u64 align);
   void place_dynamic_shared();
 
   Program& program_;
@@ -66,7 +67,8 @@ class Layout {
   std::unordered_map<u32, u32> branch_lists_;  // by the label before them
   bool knows_branch_lists_ = false;
   u64 next_ = 0;
-  u64 declared_shared_ = 0;
+  u64 shared_gap_ = 0;  // bytes to leave free behind the last variable of shared memory
+  u64 gap_bytes_ = 0;   // of all gaps
   u64 param_bytes_ = 0;
   std::optional<u32> sink_;
 };

@@ -74,7 +74,7 @@ u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
     case SpecialId::LanemaskGt:
       return ~(0xFFFFFFFFU >> (31 - lane));
     case SpecialId::TotalSmem:
-      return cta.shared.size() - kSharedReserved;
+      return cluster.program->declared_shared + launch.dynamic_shared;
     case SpecialId::DynamicSmem:
       return launch.dynamic_shared;
     case SpecialId::IsExplicitCluster:
@@ -192,6 +192,8 @@ std::unique_ptr<Cluster> make_cluster(const Program& program, const Launch& laun
     cta->shared.assign(kSharedReserved + program.static_shared + launch.dynamic_shared,
                        std::byte{0xFF});
     cta->defined.start(cta->shared.size(), launch.options.races);
+    // The race detector keeps accesses out of the gaps; the question for values need not.
+    for (const auto& [first, end] : program.shared_gaps) cta->defined.add(first, end);
     make_warps(*cta, program);
     cluster->ctas.push_back(std::move(cta));
   }

@@ -199,7 +199,10 @@ class Program {
   std::shared_ptr<Flows> flows;
   std::vector<Fixed> fixed;
   u32 register_bytes = 0;
-  u64 static_shared = 0;  // bytes after the reserved part
+  u64 static_shared = 0;    // bytes after the reserved part, with the gaps
+  u64 declared_shared = 0;  // without them: what a target has to have
+  /// Between variables of shared memory, from and to: nothing of the kernel's lies there.
+  std::vector<std::pair<u32, u32>> shared_gaps;
   u64 dynamic_align = 16;
   u64 local_bytes = 0;  // a multiple of 16: every lane's starts aligned
   u32 stack_base = 0;   // in local memory; 0: the stack pointer is never moved
@@ -223,6 +226,10 @@ class Program {
     return function->instructions[inst.index];
   }
 };
+
+constexpr u64 align_up(u64 value, u64 alignment) {
+  return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
+}
 
 /// Shared memory starts with a reserved part, as on sm_90: a null address is never valid, and the
 /// first variable has the alignment that a swizzled tile wants.

@@ -45,8 +45,9 @@ bool RaceDetector::is_known(const View& view, const Reader& other) const {
 
 bool RaceDetector::is_ordered(const View& view, const Reader& other, u32 lane) const {
   if (other.stamp.actor() == view.actor && other.cluster == cluster_.index) {
-    // A strong access does not say which lane's it was: somebody of this warp knows.
-    if (other.stamp.lane() == lane || other.stamp.is_strong()) return true;
+    // Neither a strong access nor one of kParts says which lane's it was.
+    const bool is_unknown = other.stamp.is_strong() || other.stamp.lane() == Stamp::kParts;
+    if (other.stamp.lane() == lane || is_unknown) return true;
   }
   return is_known(view, other);
 }
@@ -62,6 +63,7 @@ bool RaceDetector::is_morally_strong(const View& view, const Reader& other) cons
 
 bool RaceDetector::judge(const View& view, u32 lane, const Place& place, const Reader& other,
                          bool other_wrote, const std::byte* value) {
+  if (other.stamp.actor() == Stamp::kNobody) return report_gap(view, lane, place);
   const bool is_before = is_ordered(view, other, lane);
   const bool is_own = other.cluster == cluster_.index;
   const bool other_is_async =
@@ -105,7 +107,7 @@ bool RaceDetector::judge(const View& view, u32 lane, const Place& place, const R
 bool RaceDetector::judge_write(const View& view, u32 lane, const Place& place,
                                const std::byte* value) {
   const Cells& cells = place.cells;
-  const Stamp write = cells.writes[place.cell];
+  const Stamp write = cells.writes[place.cell].of(place.bytes);
   if (write.empty()) return true;
   const u64 cluster = cells.page != nullptr ? cells.page->writer(place.cell) : cluster_.index;
   const bool is_own = cluster == cluster_.index;
@@ -125,7 +127,7 @@ bool RaceDetector::judge_reads(const View& view, u32 lane, const Place& place) {
   if (reads.empty()) return true;
   if (!ReaderSets::is_set(reads)) {
     const u64 cluster = cells.page != nullptr ? cells.page->reader(place.cell) : cluster_.index;
-    if (!judge(view, lane, place, {reads, cluster}, false, nullptr)) return false;
+    if (!judge(view, lane, place, {reads.of(place.bytes), cluster}, false, nullptr)) return false;
     if (cells.is_own && view.is_common && !view.is_async && view.knowledge.base.covers_all(reads)) {
       view.state.safe_read = reads.key();
     }
@@ -147,9 +149,8 @@ Stamp RaceDetector::add_reader(const View& view, ReaderSets& sets, u32 lane, con
   if (before.empty()) return mine;
   const bool is_set = ReaderSets::is_set(before);
   if (before.key() == mine.key() && old.cluster == cluster_.index) {
-    const u32 seen_by = before.lane() == mine.lane() ? mine.lane() : Stamp::kManyLanes;
-    return Stamp::make(mine.actor(), mine.epoch(), seen_by, before.bytes() | mine.bytes(),
-                       mine.pc());
+    return Stamp::make(mine.actor(), mine.epoch(), before.joined(mine.lane(), mine.bytes()),
+                       before.bytes() | mine.bytes(), mine.pc());
   }
   if (!is_set && is_ordered(view, old, lane)) return mine;
   const u64 key = is_set ? before.key() : before.bits;
@@ -190,9 +191,9 @@ void RaceDetector::mark(const View& view, const Place& place, u32 bytes,
   }
 }
 
-bool RaceDetector::word(const View& view, const Place& place, u32 lane, u32 bytes,
-                        const std::byte* value) {
+bool RaceDetector::word(const View& view, const Place& place, u32 lane, const std::byte* value) {
   const Cells& cells = place.cells;
+  const u32 bytes = place.bytes;
   const Stamp write = cells.writes[place.cell];
   const bool overlaps = (write.bytes() & bytes) != 0;
   const bool is_safe_write = cells.is_own && write.key() == view.state.safe_write;
@@ -216,8 +217,8 @@ bool RaceDetector::word(const View& view, const Place& place, u32 lane, u32 byte
   if (bytes == 15) {
     reads = {};
   } else if (write.key() == mine.key()) {  // lanes that share a word
-    const u32 who = write.lane() == by ? by : Stamp::kManyLanes;
-    mine = Stamp::make(view.actor, view.state.epoch, who, bytes | write.bytes(), view.pc);
+    mine = Stamp::make(view.actor, view.state.epoch, write.joined(by, bytes), bytes | write.bytes(),
+                       view.pc);
   }
   cells.writes[place.cell] = mine;
   mark(view, place, bytes, value);
@@ -241,7 +242,7 @@ bool RaceDetector::quick_words(const View& view, const Cells& cells, u32 cell, u
     }
     const bool is_quick = cells.is_own && is_fine(write) && (!view.is_write || is_fine(reads));
     if (!is_quick) {
-      if (!word(view, {cells, i}, lane, 15, value)) return false;
+      if (!word(view, {cells, i}, lane, value)) return false;
       continue;
     }
     if (view.is_write) {
@@ -319,7 +320,7 @@ bool RaceDetector::words(const View& view, const Cells& cells, u32 lane, u32 off
     const u32 to = std::min(end, cell * 4 + 4) - cell * 4;
     const u32 part = (15U << from) & (15U >> (4 - to));
     const std::byte* whole = part == 15 && value != nullptr ? value + (cell * 4 - offset) : nullptr;
-    if (!word(view, {cells, cell}, lane, part, whole)) return false;
+    if (!word(view, {cells, cell, part}, lane, whole)) return false;
   }
   return true;
 }
@@ -356,8 +357,9 @@ bool RaceDetector::lanes(const LaneAccess& access, const u32* offsets) {
     const std::byte* value =
         access.values == nullptr ? nullptr : access.values + u64{lane} * access.bytes;
     if (count == 0) {
-      const u32 part = ((1U << access.bytes) - 1) << (offsets[lane] & 3U);
-      if (!word(by, {cells, offsets[lane] / 4}, lane, part, nullptr)) return false;
+      const u32 at = access.is_row ? offsets[0] + lane * access.bytes : offsets[lane];
+      const u32 part = ((1U << access.bytes) - 1) << (at & 3U);
+      if (!word(by, {cells, at / 4, part}, lane, nullptr)) return false;
       continue;
     }
     const u32 who = is_shared ? Stamp::kManyLanes : lane;

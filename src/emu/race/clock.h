@@ -21,9 +21,13 @@ struct Stamp {
   static constexpr u32 kActorBits = 12;
   static constexpr u32 kPending = (1U << kEpochBits) - 1;  // under way: seen by nobody
   static constexpr u32 kReaderSet = (1U << kActorBits) - 1;
+  static constexpr u32 kNobody = kReaderSet - 1;  // in a gap between variables
   static constexpr u32 kManyLanes = 32;
-  static constexpr u32 kStrong = 33;  // and the scope: a strong access
-  static constexpr u32 kAtomic = 36;  // and the scope: an atomic
+  static constexpr u32 kParts = 33;   // parts of the word are of one lane each, nobody knows which
+  static constexpr u32 kStrong = 34;  // and the scope: a strong access
+  static constexpr u32 kAtomic = 37;  // and the scope: an atomic
+  static constexpr u32 kHalves = 40;  // and i: the halves are of lanes 2 i and 2 i + 1
+  static constexpr u32 kBytes = 56;   // and i: the bytes are of lanes 4 i to 4 i + 3
 
   u64 bits = 0;
 
@@ -38,16 +42,49 @@ struct Stamp {
   constexpr u32 lane() const { return static_cast<u32>(bits >> 38) & 63U; }
   constexpr u32 bytes() const { return static_cast<u32>(bits >> 44) & 15U; }
   constexpr u32 pc() const { return static_cast<u32>(bits >> 48); }
-  constexpr bool is_strong() const { return lane() >= kStrong; }
-  constexpr bool is_atomic() const { return lane() >= kAtomic; }
+  constexpr bool is_strong() const { return lane() >= kStrong && lane() < kHalves; }
+  constexpr bool is_atomic() const { return lane() >= kAtomic && lane() < kHalves; }
   /// Of a strong access.
   constexpr Scope scope() const {
     return static_cast<Scope>(lane() - (is_atomic() ? kAtomic : kStrong));
   }
+  /// What lanes that share a word are, where this stamp of the same actor and epoch has found the
+  /// access of `lane` to `bytes` of it.
+  constexpr u32 joined(u32 lane, u32 bytes) const;
+  /// The stamp of some bytes of the word.
+  constexpr Stamp of(u32 part) const;
+
   /// Actor and epoch.
   static constexpr u64 kKey = (u64{1} << 38) - 1;
   constexpr u64 key() const { return bits & kKey; }
 };
+
+constexpr u32 Stamp::joined(u32 by, u32 part) const {
+  if (lane() == by) return by;
+  if ((bytes() & part) != 0 && lane() < kLanes) return kManyLanes;  // both touched the same byte
+  const auto row_of = [](u32 one, u32 of) {                         // as a row of neighbours has it
+    if (one < kLanes && of == 3U << (one % 2 * 2)) return kHalves + one / 2;
+    if (one < kLanes && of == 1U << (one % 4)) return kBytes + one / 4;
+    return kParts;
+  };
+  const u32 mine = row_of(by, part);
+  if (lane() == mine) return mine;
+  const bool is_one = lane() < kLanes;
+  if (is_one && row_of(lane(), bytes()) == mine) return mine;
+  return is_one || lane() == kParts || lane() >= kHalves ? kParts : kManyLanes;
+}
+
+constexpr Stamp Stamp::of(u32 part) const {
+  if (lane() < kHalves) return *this;
+  const bool is_bytes = lane() >= kBytes;
+  const u32 width = is_bytes ? 1 : 2;
+  u32 who = kManyLanes;
+  for (u32 i = 0; i < 4 / width; ++i) {
+    const u32 own = ((1U << width) - 1) << (i * width);
+    if ((part & ~own) == 0) who = (is_bytes ? (lane() - kBytes) * 4 : (lane() - kHalves) * 2) + i;
+  }
+  return make(actor(), epoch(), who, bytes(), pc());
+}
 
 /// How much of one actor's past is known: every lane's up to `all`, and up to `some` that of the
 /// lanes in `mask` (one lane arrived for itself, and nobody spoke for its warp).

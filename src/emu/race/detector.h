@@ -72,7 +72,7 @@ class RaceDetector {
     bool is_row = false;  // lane i lies i * bytes behind lane 0, and all are active
     const std::byte* values = nullptr;
   };
-  /// At `offsets[i]` of the CTA's own shared memory.
+  /// At `offsets[i]` of the CTA's own shared memory; of a row, from `offsets[0]` on.
   bool lanes(const LaneAccess& access, const u32* offsets);
   /// At `base + offsets[i]` of global memory; of a row, at `base`.
   bool lanes(const LaneAccess& access, u64 base, const u64* offsets);
@@ -236,6 +236,7 @@ class RaceDetector {
   struct Place {
     const Cells& cells;
     u32 cell;
+    u32 bytes = 15;  // those of the word, a bit each
     u64 address() const { return cells.base + cell * 4ULL; }
   };
 
@@ -266,7 +267,7 @@ class RaceDetector {
   Cells shared_cells(const Cta& cta);
   Cells global_cells(u64 address);
   /// `value`: what the word becomes, where a thread stores all of it.
-  bool word(const View& view, const Place& place, u32 lane, u32 bytes, const std::byte* value);
+  bool word(const View& view, const Place& place, u32 lane, const std::byte* value);
   /// Whole words of one lane, and of a whole warp in a row.
   struct Memory {
     u64 safe_write = ~0ULL;
@@ -322,6 +323,7 @@ class RaceDetector {
   std::string text_of(const View& view, const Place& place) const;
   bool report(const View& view, u32 lane, const Place& place, const Reader& other, bool other_wrote,
               bool only_fence);
+  bool report_gap(const View& view, u32 lane, const Place& place);
   /// Tells of what need not be wrong, once for each pair of instructions; true.
   bool warn(diag::Kind kind, const View& view, u32 lane, const Place& place, const Reader& other,
             bool other_wrote);

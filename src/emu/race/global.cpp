@@ -101,7 +101,7 @@ bool RaceDetector::lanes(const LaneAccess& access, u64 base, const u64* offsets)
     const Cells cells = global_cells(at);
     if (count == 0) {
       const u32 part = ((1U << access.bytes) - 1) << (at & 3U);
-      if (!word(by, {cells, cell_of(at)}, lane, part, nullptr)) return false;
+      if (!word(by, {cells, cell_of(at), part}, lane, nullptr)) return false;
     } else if (!quick_words(by, cells, cell_of(at), count, lane, value, last)) {
       return false;
     }

@@ -79,6 +79,30 @@ bool RaceDetector::report(const View& view, u32 lane, const Place& place, const 
   return false;
 }
 
+/// An access between two variables.
+bool RaceDetector::report_gap(const View& view, u32 lane, const Place& place) {
+  const Warp& warp = view.warp;
+  const auto& variables = warp.program->variables;
+  const u64 at = place.address();
+  const auto is_before = [&](const emu::Place& one) {
+    return one.space == Space::Shared && one.offset + one.bytes <= at;
+  };
+  diag::Diagnostic diagnostic(diag::Kind::EmuOutOfBounds,
+                              {"shared " + std::string(view.what), "4", text_of(view, place)});
+  const emu::Place* last = nullptr;
+  for (const emu::Place& one : variables) {
+    if (is_before(one) && (last == nullptr || one.offset > last->offset)) last = &one;
+  }
+  if (last != nullptr) {
+    diagnostic.notes.push_back("it is at " + last->name + "+" + std::to_string(at - last->offset) +
+                               ", and '" + last->name + "' has " + std::to_string(last->bytes) +
+                               " bytes");
+  }
+  view.warp.active = 1U << (lane < kLanes ? lane : 0);
+  view.warp.fail(view.inst, std::move(diagnostic));
+  return false;
+}
+
 bool RaceDetector::warn(diag::Kind kind, const View& view, u32 lane, const Place& place,
                         const Reader& other, bool other_wrote) {
   if (cluster_.launch->options.is_ignored(kind)) return true;

@@ -18,6 +18,10 @@ RaceDetector::RaceDetector(Cluster& cluster, GlobalShadow* global)
     Shadow& shadow = ctas_[cta->rank];
     shadow.writes.resize((cta->shared.size() + 3) / 4);
     shadow.reads.resize(shadow.writes.size());
+    for (const auto& [first, end] : cluster.program->shared_gaps) {
+      const Stamp nobody = Stamp::make(Stamp::kNobody, Stamp::kPending, 0, 15, 0);
+      std::fill(shadow.writes.begin() + first / 4, shadow.writes.begin() + end / 4, nobody);
+    }
     for (std::size_t i = 0; i < cta->warps.size(); ++i) make_actor(Channel::Warp);
   }
   warps_.resize(channels_.size());
@@ -30,7 +34,7 @@ u32 RaceDetector::number(const Warp& warp) const {
 
 u32 RaceDetector::make_actor(Channel channel, u32 warp) {
   // Actors past the last share one: they can then hide each other's races, never invent one.
-  if (channels_.size() + 1 >= Stamp::kReaderSet) return static_cast<u32>(channels_.size()) - 1;
+  if (channels_.size() + 1 >= Stamp::kNobody) return static_cast<u32>(channels_.size()) - 1;
   channels_.push_back(channel);
   owners_.push_back(warp);
   return static_cast<u32>(channels_.size()) - 1;

@@ -63,11 +63,11 @@ TEST(Memory, AWholeRowIsCheckedLikeItsLanes) {
   };
   EXPECT_EQ(failure("st.shared.u32 [%r2], %r1;\nld.shared.u32 %r5, [%r2+8];"), "");
   EXPECT_EQ(failure("st.global.u32 [%rd1], %r1;\nst.global.u32 [%rd1+4], %r1;"), "");
-  EXPECT_THAT(failure("st.shared.u32 [%r2+4], %r1;"), HasSubstr("overwrites it while it is live"));
-  // The tile, and what lies between the barrier and the end.
-  const std::string fill =
-      "st.shared.u32 [%r2], %r1;\nmov.u32 %r6, tile;\nst.shared.v2.u32 [%r6+136], {%r1, %r1};\n";
-  EXPECT_THAT(failure(fill + "ld.shared.u32 %r5, [%r2+20];"),
+  const std::string onto = "sub.u32 %r5, %r4, 124;\nadd.u32 %r5, %r5, %r3;\n";  // lane 31: `bar`
+  EXPECT_THAT(failure(onto + "st.shared.u32 [%r5], %r1;"),
+              HasSubstr("overwrites it while it is live"));
+  const std::string fill = "st.shared.u32 [%r2], %r1;\n";
+  EXPECT_THAT(failure(fill + onto + "ld.shared.u32 %r6, [%r5+16];"),
               testing::AllOf(HasSubstr("PTX0904"), HasSubstr("thread (31,0,0)")));
   EXPECT_THAT(failure(fill + "ld.shared.u32 %r5, [%r2+2];"), HasSubstr("PTX0905"));
   EXPECT_THAT(failure(fill + "ld.shared.u32 %r5, [%r2+-2048];"), HasSubstr("PTX0904"));

@@ -116,6 +116,22 @@ TEST(GlobalRaces, HalvesOfAWordAreApart) {
   EXPECT_TRUE(report.warnings.empty());
 }
 
+/// Rows of half words in shared memory: each lane is judged at its own address.
+TEST(SharedRaces, HalvesOfAWordAreApart) {
+  const std::string store =
+      ".shared .align 4 .b8 room[256];\nmov.u32 %r3, room;\nmad.lo.u32 %r3, %r2, 2, %r3;\n"
+      "cvt.u16.u32 %h1, %r2;\nst.shared.u16 [%r3], %h1;\nst.shared.u16 [%r3+64], %h1;\n";
+  std::vector<std::uint32_t> data(64);
+  const std::string again = "ld.shared.u16 %h2, [%r3];\nst.shared.u16 [%r3], %h2;\n";
+  EXPECT_EQ(run_grid(store + again, 1, 1, data), "");
+  for (const std::string other :
+       {"ld.shared.u16 %h2, [%r3+2];\n", "st.shared.u16 [%r3+2], %h1;\n"}) {
+    const std::string text = run_grid(store + again + other, 1, 1, data);
+    EXPECT_THAT(text, ::testing::HasSubstr("PTX0920")) << other;
+    EXPECT_THAT(text, ::testing::HasSubstr("bar.warp.sync"));
+  }
+}
+
 TEST(GlobalRaces, MemoryThatNobodyMayWriteIsNotJudged) {
   Bench bench(grid_text("ld.param.u64 %rd3, [p1];\nld.global.u32 %r4, [%rd3];\n"));
   std::vector<std::uint32_t> data(64);
