@@ -5,8 +5,8 @@
 
 Warp instructions and matrix instructions: `lanes_bench` and `matrix_bench`, processor time of one
 core. The product: examples/hopper/gemm.py, 1024 x 1024 x 1024 in bf16, by the clock on the wall, on
-as many cores as there are, tensors in and tensor out; the fast one is `k(a, b)`, the exact one
-`k.emulate(..., numerics="exact", checks="basic")`, which judges what `k(a, b)` judges. The cold
+as many cores as there are, tensors in and tensor out; both by `k.emulate(a, b, checks="basic")`,
+without the race checks (bench/checks.py has what those cost), one with numerics="exact". The cold
 start: the first call of examples/vector_add.py on NumPy arrays in a new process that has imported
 pyptx, NumPy and the example: tracing, verifying, decoding, running and the result; every round is a
 process of its own.
@@ -68,11 +68,11 @@ def gemm_seconds(rounds: int) -> tuple[float, float]:
     gemm = build_gemm()
     generator = torch.Generator().manual_seed(1)
     a, b = (torch.randn(SIZE, SIZE, generator=generator).to(torch.bfloat16) for _ in range(2))
-    gemm(a, b)
+    gemm.emulate(a, b, checks="basic")
     fast, exact = [], []
     for _ in range(rounds):
         begin = time.perf_counter()
-        gemm(a, b)
+        gemm.emulate(a, b, checks="basic")
         fast.append(time.perf_counter() - begin)
         begin = time.perf_counter()
         gemm.emulate(a, b, numerics="exact", checks="basic")

@@ -65,6 +65,7 @@ Job mma(const std::string& name, const std::string& form, int a, int b) {
 double once(const Timed& timed, const Job& job, Numerics numerics) {
   pyptx::emu::Options options;
   options.numerics = numerics;
+  options.races = false;
   const auto spent = timed.once(options);
   return spent.microseconds / (spent.loops * job.instructions);
 }

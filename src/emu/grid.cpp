@@ -475,7 +475,8 @@ class Grid {
 }  // namespace
 
 diag::Result<Report> run(const Program& program, const Launch& launch) try {
-  auto problem = launch_problem(program, launch);
+  auto problem = environment_problem();
+  if (!problem) problem = launch_problem(program, launch);
   if (!problem) {
     const u64 resident =
         program.is_ordered ? std::min(kResident, cluster_count(launch)) : thread_count(launch);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <ostream>
 #include <span>
@@ -128,7 +129,25 @@ std::string one_decimal(double value) {
   return text;
 }
 
+/// The environment is read once: others may change it meanwhile.
+const std::string& default_checks() {
+  static const std::string word = [] {
+    const char* given = std::getenv("PYPTX_EMU_CHECKS");
+    return std::string(given == nullptr ? "races" : given);
+  }();
+  return word;
+}
+
 }  // namespace
+
+bool races_by_default() { return default_checks() != "basic"; }
+
+std::optional<std::string> environment_problem() {
+  Options options;
+  auto problem = set_option(options, "checks", default_checks());
+  if (problem) problem = "PYPTX_EMU_CHECKS: " + *problem;
+  return problem;
+}
 
 std::optional<std::string> set_option(Options& options, std::string_view name,
                                       std::string_view word) {

@@ -92,6 +92,11 @@ class ProgressLine {
 /// for a programmatic one that follows it. See pyptx/emu/stream.h.
 class Stream;
 
+/// What Options::races is at first: true, unless the environment has PYPTX_EMU_CHECKS=basic.
+bool races_by_default();
+/// What is wrong with that word, if anything; run() refuses it.
+std::optional<std::string> environment_problem();
+
 struct Options {
   std::uint64_t seed = 0;
   Completion completion = Completion::Latest;
@@ -100,7 +105,7 @@ struct Options {
   unsigned threads = 0;  // 0: one per core
   /// Judge shared and global memory for races, missing waits and fences. Shared memory that nobody
   /// wrote is no value without it too.
-  bool races = false;
+  bool races = races_by_default();
   /// Findings that are not reported and do not end the run; set_option("ignore") checks them.
   std::vector<diag::Kind> ignored;
   bool is_ignored(diag::Kind kind) const {

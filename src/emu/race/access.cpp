@@ -216,7 +216,8 @@ bool RaceDetector::word(const View& view, const Place& place, u32 lane, const st
   }
   if (bytes == 15) {
     reads = {};
-  } else if (write.key() == mine.key()) {  // lanes that share a word
+  } else if (write.key() == mine.key() && (write.bytes() & ~bytes) != 0) {
+    // Lanes that share a word, or one that has written another part of it.
     mine = Stamp::make(view.actor, view.state.epoch, write.joined(by, bytes), bytes | write.bytes(),
                        view.pc);
   }

@@ -61,6 +61,7 @@ struct Stamp {
 
 constexpr u32 Stamp::joined(u32 by, u32 part) const {
   if (lane() == by) return by;
+  if (is_strong() || by >= kStrong) return kParts;
   if ((bytes() & part) != 0 && lane() < kLanes) return kManyLanes;  // both touched the same byte
   const auto row_of = [](u32 one, u32 of) {                         // as a row of neighbours has it
     if (one < kLanes && of == 3U << (one % 2 * 2)) return kHalves + one / 2;

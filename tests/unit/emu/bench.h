@@ -48,6 +48,7 @@ class Bench {
     }
     program_ = *program;
     launch.params.resize(32);
+    launch.options.races = false;  // most tests are of what an instruction does
   }
 
   template <typename T>

@@ -122,6 +122,11 @@ TEST(SharedRaces, HalvesOfAWordAreApart) {
       ".shared .align 4 .b8 room[256];\nmov.u32 %r3, room;\nmad.lo.u32 %r3, %r2, 2, %r3;\n"
       "cvt.u16.u32 %h1, %r2;\nst.shared.u16 [%r3], %h1;\nst.shared.u16 [%r3+64], %h1;\n";
   std::vector<std::uint32_t> data(64);
+  const std::string own =
+      "st.shared.u16 [%r3], %h1;\natom.shared.add.noftz.f16 %h2, [%r3], %h1;\n"
+      "ld.shared.u16 %h2, [%r3];\nst.shared.u16 [%r3], %h2;\n";
+  EXPECT_EQ(run_grid(store + own, 1, 1, data), "");
+  EXPECT_EQ(run_grid(store + "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\n" + own, 1, 1, data), "");
   const std::string again = "ld.shared.u16 %h2, [%r3];\nst.shared.u16 [%r3], %h2;\n";
   EXPECT_EQ(run_grid(store + again, 1, 1, data), "");
   for (const std::string other :

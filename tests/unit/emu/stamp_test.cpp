@@ -45,6 +45,8 @@ TEST(Stamp, OtherParts) {
   EXPECT_EQ(join(stamp(4, kLow), 5, kLow).lane(), Stamp::kManyLanes) << "the same bytes";
   EXPECT_EQ(join(stamp(Stamp::kManyLanes, 15), 5, kLow).lane(), Stamp::kManyLanes);
   EXPECT_EQ(join(join(stamp(4, kLow), 5, kHigh), 9, kHigh).lane(), Stamp::kParts);
+  EXPECT_EQ(join(stamp(4, kLow), Stamp::kAtomic, kLow).lane(), Stamp::kParts);
+  EXPECT_EQ(join(stamp(Stamp::kStrong, kLow), 4, kHigh).lane(), Stamp::kParts);
   EXPECT_EQ(stamp(Stamp::kStrong, 15).of(kLow).lane(), Stamp::kStrong);
 }
 

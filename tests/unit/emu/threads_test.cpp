@@ -286,6 +286,7 @@ TEST(Threads, RacesOnGlobalMemoryAreNoneOfTheEmulator) {
                    {1, 1, 1}};
   Options options;
   options.threads = 4;
+  options.races = false;
   const Outcome outcome = run(given, options);
   EXPECT_EQ(outcome.failure, "");
   EXPECT_TRUE(std::all_of(outcome.words.begin(), outcome.words.begin() + 64,
