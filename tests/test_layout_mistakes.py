@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes of layout that a trace shows: boxes and swizzles of tensor maps against tiles."""
+"""Mistakes of layout that a trace shows: boxes and swizzles of tensor maps against tiles, and the
+bytes of boxes against what mbarriers expect.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pyptx import Tile, VerifyError, kernel, ptx, smem
+from pyptx import Tile, VerifyError, kernel, ptx, reg, smem
 from pyptx.specs import Layout
-from pyptx.types import bf16
+from pyptx.types import bf16, u32
 
 
 def copying(
@@ -73,3 +75,116 @@ def test_plain_memory_has_no_layout() -> None:
     """Without a swizzle it is bytes, which the author takes as they come."""
     for tile in ((64 * 64,), (64, 64)):
         assert "tensor" in trace(copying((64, 64), tile, swizzle=None))
+
+
+BOX = 64 * 64 * 2
+
+
+def expecting(body: Any) -> Any:
+    """Return a kernel; `body(bar, copy, is_first)` expects, and copies boxes of 8192 bytes."""
+
+    @kernel(
+        in_specs=(Tile(128, 64, bf16, layout=Layout.TMA_128B, tma_box=(64, 64)),),
+        grid=(1, 1, 1),
+        block=(32, 1, 1),
+        arch="sm_90a",
+    )
+    def k(X: Any) -> None:
+        tile = smem.alloc(bf16, (64, 64), swizzle="128B", name="tile")
+        bar = smem.mbarrier(1)[0]
+
+        def copy(**options: Any) -> None:
+            source = X.tma_desc()
+            ptx.cp.async_.bulk.tensor_2d(dst=tile, src=source, coord=(0, 0), mbar=bar, **options)
+
+        is_first = ptx.special.tid.x() == 0
+        body(bar, copy, is_first)
+        ptx.ret()
+
+    return k
+
+
+def too_few(bar: Any, copy: Any, is_first: Any) -> None:
+    with ptx.if_(is_first):
+        ptx.mbarrier.arrive_expect_tx(bar, BOX)
+        copy()
+        copy()
+
+
+def too_many_of_a_loop(bar: Any, copy: Any, is_first: Any) -> None:
+    with ptx.if_(is_first):
+        ptx.mbarrier.arrive_expect_tx(bar, BOX)
+        copy()
+    with ptx.range_(0, 4):
+        ptx.mbarrier.wait(bar, 0)
+        ptx.mbarrier.arrive_expect_tx(bar, 2 * BOX)
+        copy()
+
+
+def same_guard(bar: Any, copy: Any, is_first: Any) -> None:
+    ptx.mbarrier.arrive_expect_tx(bar, BOX // 2, pred=is_first)
+    copy(pred=is_first)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (too_few, (BOX, 2 * BOX)),
+        (too_many_of_a_loop, (2 * BOX, BOX)),
+        (same_guard, (BOX // 2, BOX)),
+    ],
+)
+def test_bytes_that_cannot_be_right(body: Any, told: tuple[int, int]) -> None:
+    with pytest.raises(VerifyError) as caught:
+        trace(expecting(body))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "PTX0513"
+    assert f"{told[0]} bytes are expected here, the copies beside it bring {told[1]}" in str(
+        diagnostic.message
+    )
+    assert diagnostic.file == __file__
+
+
+def exact(bar: Any, copy: Any, is_first: Any) -> None:
+    with ptx.if_(is_first):
+        ptx.mbarrier.arrive_expect_tx(bar, 2 * BOX)
+        copy()
+        copy()
+
+
+def by_another_thread(bar: Any, copy: Any, is_first: Any) -> None:
+    with ptx.if_(is_first):
+        ptx.mbarrier.arrive_expect_tx(bar, 2 * BOX)
+        copy()
+    with ptx.if_(ptx.special.tid.x() == 1):
+        copy()
+
+
+def in_a_loop(bar: Any, copy: Any, is_first: Any) -> None:
+    ptx.mbarrier.arrive_expect_tx(bar, 4 * BOX, pred=is_first)
+    with ptx.range_(0, 4):
+        copy(pred=is_first)
+
+
+def to_several(bar: Any, copy: Any, is_first: Any) -> None:
+    with ptx.if_(is_first):
+        ptx.mbarrier.arrive_expect_tx(bar, 2 * BOX)
+        copy(multicast_mask=0b11)
+
+
+def counted_at_run_time(bar: Any, copy: Any, is_first: Any) -> None:
+    ptx.mbarrier.arrive_expect_tx(bar, reg.from_(ptx.special.ntid.x(), u32))
+    copy()
+
+
+def with_raw_text(bar: Any, copy: Any, is_first: Any) -> None:
+    ptx.mbarrier.arrive_expect_tx(bar, BOX // 2)
+    copy()
+    ptx.raw("nanosleep.u32 1;")
+
+
+@pytest.mark.parametrize(
+    "body", [exact, by_another_thread, in_a_loop, to_several, counted_at_run_time, with_raw_text]
+)
+def test_bytes_that_may_be_right(body: Any) -> None:
+    assert "expect_tx" in trace(expecting(body))

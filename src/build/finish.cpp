@@ -204,6 +204,7 @@ diag::Result<std::shared_ptr<ir::Module>> Tracer::finish() {
   if (auto status = check_nesting(); !status) return status.failure();
   if (auto status = check_labels(); !status) return status.failure();
   if (auto status = check_symbols(); !status) return status.failure();
+  if (auto status = check_transactions(); !status) return status.failure();
   set_loc(diag::Loc::None);
   end_body();
   if (error_) return diag::fail(*take_error());

@@ -140,6 +140,11 @@ void load_box(Tracer& tracer, const Box& box, const SharedPlace& destination,
                                 memory_at(tracer, barrier)};
   if (!add_options(tracer, options, spelling, operands)) return;
   tracer.emit(spelling, operands, options.guard);
+  const layout::TensorMap* map = tracer.described_map(box.map);
+  const bool is_box = box.expected == box.rank && options.offsets.empty();
+  if (map != nullptr && is_box && !options.multicast_mask && !tracer.has_error()) {
+    tracer.note_copy(map->box_bytes());
+  }
   check_side(tracer, box, destination, "dst", !options.offsets.empty());
 }
 

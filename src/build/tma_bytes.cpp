@@ -43,6 +43,9 @@ void load_bytes(Tracer& tracer, const SharedPlace& destination, ir::Operand sour
     operands.push_back(*mask);
   }
   tracer.emit(spelling, operands, guard);
+  if (bytes.is_constant() && !multicast_mask && !tracer.has_error()) {
+    tracer.note_copy(static_cast<std::uint64_t>(bytes.value));
+  }
 }
 
 void store_bytes(Tracer& tracer, ir::Operand destination, const SharedPlace& source,

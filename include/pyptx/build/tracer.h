@@ -209,6 +209,11 @@ class Tracer {
   /// The map behind a register of tensor_map(), where somebody has described it.
   const layout::TensorMap* described_map(Reg map) const;
 
+  /// The last instruction is a copy that brings so many bytes to its mbarrier.
+  void note_copy(std::uint64_t bytes) {
+    copies_[static_cast<std::uint32_t>(function_->instructions.size() - 1)] = bytes;
+  }
+
   /// The module needs at least this version, whatever its instructions say of themselves.
   void require_version(isa::Version version) { required_ = std::max(required_, version); }
 
@@ -260,6 +265,8 @@ class Tracer {
   /// Every name an operand uses is declared, by the trace or in raw text.
   diag::Status check_symbols() const;
   bool is_in_raw_text(std::string_view name) const;
+  /// What mbarriers expect can be what the copies bring.
+  diag::Status check_transactions() const;
   void place_shared();
   void move_shared();
   void end_body();
@@ -293,6 +300,7 @@ class Tracer {
   std::vector<std::string> map_tensors_;
   std::vector<Reg> map_registers_;
   std::unordered_map<std::string, layout::TensorMap> described_maps_;
+  std::unordered_map<std::uint32_t, std::uint64_t> copies_;  // bytes, by instruction
   std::uint64_t dynamic_shared_ = 0;
 };
 
