@@ -171,6 +171,7 @@ bench: build
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/author.py
 	$(BIN)/python bench/emulator.py
+	$(BIN)/python bench/checks.py
 
 wheel: $(READY)
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w dist .
