@@ -95,20 +95,30 @@ void Warp::store_current() {
 
 template <bool kCarries>
 bool Warp::execute(u32& budget) {
-  const Inst* code = program->code.data();
   while (budget > 0) {
-    --budget;
-    const Inst& inst = code[pc];
-    const u32 mask = kCarries ? active : active & (predicate(inst.guard) ^ inst.guard_flip);
-    ++counts[pc];
-    if (mask == 0) {
-      if (++pc == limit) break;
-      continue;
-    }
-    const Step step = kCarries ? run_carrying(*this, inst) : inst.run(*this, inst, mask);
-    if (step == Step::Next) [[likely]] {
-      if (++pc == limit) break;
-      continue;
+    // A handler that says Next has left these as they are: the loop keeps them in registers.
+    u32 at = pc;
+    const u32 lanes_here = active;
+    const Inst* inst = program->code.data() + at;
+    u64* count = counts + at;
+    Step step = Step::Next;
+    while (true) {
+      --budget;
+      ++*count;
+      const u32 mask =
+          kCarries ? lanes_here : lanes_here & (predicate(inst->guard) ^ inst->guard_flip);
+      if (mask != 0) {
+        step = kCarries ? run_carrying(*this, *inst) : inst->run(*this, *inst, mask);
+        if (step != Step::Next) [[unlikely]]
+          break;
+      }
+      pc = ++at;
+      ++inst;
+      ++count;
+      if (at == limit || budget == 0) {
+        store_current();
+        return true;
+      }
     }
     if (step == Step::Jump) {
       if (split_count == 1) continue;
@@ -118,13 +128,13 @@ bool Warp::execute(u32& budget) {
       return false;
     if (step == Step::Gone) return true;
     if (step == Step::Wait || step == Step::Fault) {
-      --counts[pc];
-      store_current();
-      return true;
+      --*count;
+    } else {  // Yield
+      ++pc;
+      splits[current].behind = true;
     }
-    ++pc;  // Yield
-    splits[current].behind = true;
-    break;
+    store_current();
+    return true;
   }
   store_current();
   return true;
