@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "cluster.h"
+#include "race/detector.h"
 
 namespace pyptx::emu {
 
@@ -17,6 +18,9 @@ void Cta::settle(NamedBarrier& barrier) {
     for (const Warp& warp : warps) needed += static_cast<u32>(std::popcount(warp.live));
   }
   if (barrier.arrived < needed) return;
+  if (barrier.whole_cta && cluster->races) {
+    cluster->races->met(*this, static_cast<u32>(&barrier - barriers.data()));
+  }
   NamedBarrier next;
   next.generation = barrier.generation + 1;
   next.last_votes = barrier.votes;

@@ -99,6 +99,12 @@ class Decoder {
           diag::Diagnostic(diag::Kind::EmuUnsupported, {source.spelling->text, low.reason()}),
           source.loc));
     }
+    const std::string_view text = source.spelling->text;
+    const auto has = [&](std::string_view part) {
+      return text.find(part) != std::string_view::npos;
+    };
+    program_.has_async_writes = program_.has_async_writes || has("async.bulk") || has("st.async") ||
+                                has("red.async") || has("clusterlaunchcontrol");
     low.out.run = handler;
     program_.code.push_back(low.out);
     program_.accesses.push_back(low.access);

@@ -324,12 +324,12 @@ class Grid {
   /// The cluster has ended, or failed: what it did to global memory is compared with the others'.
   /// Behind a race nobody need start.
   void enter(const Cluster& cluster) {
-    const GlobalShadow& touched = *cluster.races->own_global();
-    const u64 later = ledger_->add(cluster.index, touched);
+    GlobalShadow& touched = *cluster.races->own_global();
     if (launch_.options.stream != nullptr) {
       const std::lock_guard lock(mutex_);
       trace_of_launch_->add(touched);
     }
+    const u64 later = ledger_->add(cluster.index, touched);
     u64 failed = failed_;
     while (later < failed && !failed_.compare_exchange_weak(failed, later)) {
     }

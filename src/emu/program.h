@@ -211,6 +211,8 @@ class Program {
   u64 global_bytes = 0;
   /// CTAs talk through global memory (atomics, strong accesses): they run in order, interleaved.
   bool is_ordered = false;
+  /// Something writes shared memory behind the threads' backs: bulk copies, st.async.
+  bool has_async_writes = false;
   u32 cta_group = 0;  // of the tcgen05 instructions; 0: there are none
   std::vector<std::shared_ptr<const MmaForm>> mma_forms;
   std::vector<Place> variables;  // shared, local, const and global variables

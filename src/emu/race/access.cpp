@@ -180,15 +180,21 @@ void RaceDetector::mark(const View& view, const Place& place, u32 bytes,
                         const std::byte* value) const {
   GlobalPage* page = place.cells.page;
   if (page == nullptr) return;
+  u8& touched = page->words->touched[place.cell];
   if (view.is_write) {
-    page->touched[place.cell] |= static_cast<u8>(bytes);
+    touched |= static_cast<u8>(bytes);
     if (page->clusters) page->clusters->wrote[place.cell] = static_cast<u32>(cluster_.index);
     if (value != nullptr) std::memcpy(&page->values[place.cell], value, 4);
   }
-  if (!view.is_write || view.is_atomic) page->touched[place.cell] |= static_cast<u8>(bytes << 4);
+  if (!view.is_write || view.is_atomic) touched |= static_cast<u8>(bytes << 4);
   if (!view.is_write && page->clusters) {
     page->clusters->read[place.cell] = static_cast<u32>(cluster_.index);
   }
+}
+
+/// The same of whole words whose value nobody looks at.
+void RaceDetector::mark_all(const View& view, const Cells& cells, u32 cell, u32 end) const {
+  for (; cell < end; ++cell) mark(view, {cells, cell}, 15, nullptr);
 }
 
 bool RaceDetector::word(const View& view, const Place& place, u32 lane, const std::byte* value) {
@@ -307,7 +313,7 @@ bool RaceDetector::row(const View& view, const Cells& cells, u32 cell, u32 count
   }
   if (cells.page != nullptr) {
     const u8 touch = view.is_write ? 0x0F : 0xF0;
-    for (u32 i = 0; i < count; ++i) cells.page->touched[cell + i] |= touch;
+    for (u32 i = 0; i < count; ++i) cells.page->words->touched[cell + i] |= touch;
     if (values != nullptr) std::memcpy(&cells.page->values[cell], values, u64{count} * 4);
   }
   return true;
@@ -327,9 +333,16 @@ bool RaceDetector::words(const View& view, const Cells& cells, u32 lane, u32 off
 }
 
 bool RaceDetector::lanes(const LaneAccess& access, const u32* offsets) {
+  Shadow& shadow = ctas_[access.warp.cta->rank];
+  if (!access.is_write && shadow.phases.is_used() && defer(access, offsets, shadow)) return true;
+  return stamp_lanes(access, offsets);
+}
+
+bool RaceDetector::stamp_lanes(const LaneAccess& access, const u32* offsets) {
   View by = view(access.warp, access.inst, access.mask);
   by.is_write = access.is_write;
   by.what = access.is_write ? "store" : "load";
+  if (by.is_write) before_write(by, *access.warp.cta, access.low, access.high, access.is_row);
   const Cells cells = shared_cells(*access.warp.cta);
   const u32 count = access.bytes / 4;
   if (access.is_row && count != 0) {
@@ -381,16 +394,23 @@ bool RaceDetector::one(Warp& warp, const Inst& inst, const AccessRequest& reques
   by.is_strong = is_strong;
   by.is_atomic = request.is_atomic;
   by.scope = request.scope;
+  const u32 bytes = static_cast<u32>(request.bytes);
+  if (by.is_write) before_write(by, cta, offset, offset + bytes, true);
   const Cells cells = shared_cells(cta);
   const bool is_collective = request.order == AccessOrder::Collective;
-  return words(by, cells, is_collective ? Stamp::kManyLanes : request.lane, offset, request.bytes,
-               request.value);
+  const u32 lane = is_collective ? Stamp::kManyLanes : request.lane;
+  if (is_strong || offset % 4 != 0 || bytes % 4 != 0) {
+    return words(by, cells, lane, offset, bytes, request.value);
+  }
+  Memory last;
+  return quick_words(by, cells, offset / 4, bytes / 4, lane, request.value, last);
 }
 
 void RaceDetector::initialised(Warp& warp, const Inst& inst, u32 lane, const Cta& cta,
                                u32 barrier) {
   const View by = view(warp, inst, 1U << lane);
   const Stamp stamp = Stamp::make(by.actor, by.state.epoch, lane, 15, by.pc);
+  before_write(by, cta, barrier, barrier + 8, false);
   Shadow& shadow = ctas_[cta.rank];
   shadow.writes[barrier / 4] = shadow.writes[barrier / 4 + 1] = stamp;
   PhaseKnowledge& phase = phase_of(cta, barrier);

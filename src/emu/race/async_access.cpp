@@ -7,11 +7,13 @@
 #include "async/bulk_queue.h"
 #include "async/wgmma_form.h"
 #include "cluster.h"
-#include "pyptx/layout/matrix_descriptor.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
 namespace {
+
+/// So many are worth looking for a run.
+constexpr u32 kManyWords = 32;
 
 bool is_load(const BulkOp& op) { return !op.has_group; }
 
@@ -21,32 +23,39 @@ bool is_load(const BulkOp& op) { return !op.has_group; }
 bool RaceDetector::walk(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes,
                         Stamp mine, Cursor& cursor) {
   const u32 end = (offset + static_cast<u32>(bytes) + 3) / 4;
-  for (u32 cell = offset / 4; cell < end; ++cell) {
+  u32 write_end = 0;  // behind the writes that are alike
+  for (u32 cell = offset / 4; cell < end;) {
     const Place place{cells, cell};
     const Stamp write = cells.writes[cell];
+    const Stamp reads = cells.reads[cell];
     if (write.bits != cursor.safe_write.bits || !cells.is_own) {
       if (!judge_write(view, lane, place, nullptr)) return false;
       cursor.safe_write = write;
-      if (cursor.keeps) cursor.found.emplace_back(write, cell * 4);
     }
-    const Stamp reads = cells.reads[cell];
     if (view.is_write) {
       if ((reads.bits != cursor.last_read.bits || !cells.is_own) &&
           !judge_reads(view, lane, place)) {
         return false;
       }
       cursor.last_read = reads;
-      cells.reads[cell] = {};
-      cells.writes[cell] = mine;
-    } else {
-      if (reads.bits != cursor.last_read.bits || cursor.grown.empty() || !cells.is_own) {
-        const u64 cluster = cells.page != nullptr ? cells.page->reader(cell) : cluster_.index;
-        cursor.last_read = reads;
-        cursor.grown = add_reader(view, cells.sets, lane, {reads, cluster}, mine);
-      }
-      cells.reads[cell] = cursor.grown;
+    } else if (reads.bits != cursor.last_read.bits || cursor.grown.empty() || !cells.is_own) {
+      const u64 cluster = cells.page != nullptr ? cells.page->reader(cell) : cluster_.index;
+      cursor.last_read = reads;
+      cursor.grown = add_reader(view, cells.sets, lane, {reads, cluster}, mine);
     }
-    if (cells.page != nullptr) mark(view, place, 15, nullptr);
+    u32 next = cell + 1;
+    if (cells.is_own && end - cell >= kManyWords) {
+      if (cell >= write_end) write_end = end_of_run(cells.writes, cell, end);
+      next = end_of_run(cells.reads, cell, write_end);
+    }
+    if (view.is_write) {
+      std::fill(cells.reads + cell, cells.reads + next, Stamp{});
+      std::fill(cells.writes + cell, cells.writes + next, mine);
+    } else {
+      std::fill(cells.reads + cell, cells.reads + next, cursor.grown);
+    }
+    if (cells.page != nullptr) mark_all(view, cells, cell, next);
+    cell = next;
   }
   return true;
 }
@@ -54,6 +63,9 @@ bool RaceDetector::walk(const View& view, u32 lane, const Cells& cells, u32 offs
 bool RaceDetector::range(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes,
                          Stamp mine) {
   Cursor cursor;
+  if (view.is_write) {
+    before_write(view, *cells.cta, offset, offset + static_cast<u32>(bytes), true);
+  }
   return walk(view, lane, cells, offset, bytes, mine, cursor);
 }
 
@@ -119,6 +131,7 @@ void RaceDetector::landed(const BulkOp& op, const Cta& cta, const Cta& signalled
   const u32 pc = static_cast<u32>(op.inst - cluster_.program->code.data());
   const Stamp before = Stamp::make(known.actor, Stamp::kPending, Stamp::kManyLanes, 15, pc);
   const Stamp after = Stamp::make(known.actor, epoch, Stamp::kManyLanes, 15, pc);
+  ctas_[cta.rank].written.forget(op.shared & kOffsetMask, op.shared_bytes());
   const auto replace = [&](std::vector<Stamp>& stamps, u32 offset) {
     for (u32 cell = offset / 4; cell * 4 < offset + op.shared_bytes(); ++cell) {
       if (stamps[cell].bits == before.bits) stamps[cell] = after;
@@ -133,6 +146,7 @@ void RaceDetector::landed(const BulkOp& op, const Cta& cta, const Cta& signalled
 bool RaceDetector::copy(Warp& warp, const Inst& inst, u32 lane, u32 offset, u32 bytes) {
   View by = view(warp, inst, 1U << lane);
   by.is_write = true;
+  by.is_pending = true;
   by.what = "async copy";
   if (by.state.copies == 0) by.state.copies = make_actor(Channel::Copies, by.actor);
   return range(by, lane, shared_cells(*warp.cta), offset, bytes,
@@ -142,7 +156,7 @@ bool RaceDetector::copy(Warp& warp, const Inst& inst, u32 lane, u32 offset, u32 
 RaceDetector::MatrixTile& RaceDetector::tile_of(const Warp& warp) {
   const std::size_t group = warp.cta->rank * warp.cta->wgmma.size() + warp.id / 4;
   while (matrices_.size() <= group) {
-    matrices_.push_back({make_actor(Channel::Matrix, number(warp) / 4 * 4), 0, {}});
+    matrices_.emplace_back().actor = make_actor(Channel::Matrix, number(warp) / 4 * 4);
   }
   return matrices_[group];
 }
@@ -155,38 +169,18 @@ bool RaceDetector::matrix(Warp& warp, const Inst& inst, u64 a_descriptor, u64 b_
   by.what = "wgmma";
   const Stamp mine = Stamp::make(shared.actor, epoch, Stamp::kManyLanes, 15, by.pc);
   const WgmmaForm form = WgmmaForm::unpack(inst.imm);
-  const Cells cells = shared_cells(*warp.cta);
-  Cursor cursor;
-  const auto tile = [&](u64 bits, bool is_trans, u32 first, u32 rows) {
-    const auto descriptor = layout::MatrixDescriptor::decode(bits);
-    // A K-major row is 32 bytes of any type; only 16-bit elements may be MN-major.
-    const u32 inner = is_trans ? rows : 32;
-    const u32 outer = is_trans ? 16 : rows;
-    const u32 step = is_trans ? 8 : 16;
-    for (u32 o = 0; o < outer; ++o) {
-      for (u32 i = 0; i < inner; i += step) {
-        const u32 at = is_trans ? descriptor.address(layout::Major::MN, 2, first + i, o)
-                                : descriptor.address(layout::Major::K, 1, first + o, i);
-        const u32 offset = at & 0x3FFFFU;
-        if (offset < kSharedReserved || offset + 16 > warp.cta->shared.size()) return true;
-        if (!walk(by, 0, cells, offset, 16, mine, cursor)) return false;
-      }
-    }
-    return true;
-  };
   // Each warp multiplies its own sixteen rows of A with all of B.
-  if (!form.a_in_registers && !tile(a_descriptor, form.trans_a, warp.id % 4 * 16, 16)) return false;
+  const TileShape a{a_descriptor, warp.id % 4 * 16, 16, form.trans_a};
+  const TileShape b{b_descriptor, 0, form.columns, form.trans_b};
+  MatrixTile own;
+  if (!form.a_in_registers && !read_tile(by, *warp.cta, a, mine, own)) return false;
   if (shared.epoch == epoch) {
-    return std::ranges::all_of(shared.found, [&](const auto& one) {
-      return one.first.empty() ||
-             judge(by, 0, {cells, one.second / 4}, {one.first, cluster_.index}, true, nullptr);
-    });
+    const auto is_known = [&](Stamp write) { return knows(by, write); };
+    return (shared.is_found && std::ranges::all_of(shared.found, is_known)) ||
+           judge_tile(by, shared_cells(*warp.cta), b);
   }
-  cursor = {};
-  cursor.keeps = true;
-  if (!tile(b_descriptor, form.trans_b, 0, form.columns)) return false;
+  if (!read_tile(by, *warp.cta, b, mine, shared)) return false;
   shared.epoch = epoch;
-  shared.found = std::move(cursor.found);
   return true;
 }
 

@@ -87,6 +87,20 @@ constexpr Stamp Stamp::of(u32 part) const {
   return make(actor(), epoch(), who, bytes(), pc());
 }
 
+/// Behind the last of the stamps from `first` on that are alike.
+inline u32 end_of_run(const Stamp* stamps, u32 first, u32 end) {
+  constexpr u32 kStep = 16;
+  const u64 bits = stamps[first].bits;
+  u32 at = first + 1;
+  for (; at + kStep <= end; at += kStep) {
+    u64 differs = 0;
+    for (u32 i = 0; i < kStep; ++i) differs |= stamps[at + i].bits ^ bits;
+    if (differs != 0) break;
+  }
+  while (at < end && stamps[at].bits == bits) ++at;
+  return at;
+}
+
 /// How much of one actor's past is known: every lane's up to `all`, and up to `some` that of the
 /// lanes in `mask` (one lane arrived for itself, and nobody spoke for its warp).
 struct Seen {

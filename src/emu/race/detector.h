@@ -8,13 +8,18 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "cta.h"
 #include "memory.h"
+#include "race/deferred.h"
 #include "race/global_shadow.h"
+#include "race/phases.h"
 
 namespace pyptx::emu {
 
@@ -22,39 +27,6 @@ struct BulkOp;
 struct TensorOp;
 struct TensorRegion;
 struct LaunchTrace;
-
-/// What an mbarrier's arrivals and transactions hand to those that wait for it.
-struct PhaseKnowledge {
-  u32 actor = 0;   // of the transactions
-  u32 first = 0;   // epochs that earlier lives of this address have used
-  u64 phase = 0;   // the last that the detector has seen
-  u32 landed = 0;  // epoch of the last copy
-  const Inst* copy = nullptr;
-  Knowledge arrived;   // in the current phase
-  Knowledge finished;  // in the phases before
-};
-
-/// What arrivals at a barrier hand to those that it lets through. An early one may be at the next
-/// generation before a late one has left this one.
-struct BarrierKnowledge {
-  u64 generation = 0;  // that `arrived` belongs to
-  Knowledge arrived;
-  Knowledge finished;  // of the generations before
-
-  void enter(u64 next);
-};
-
-/// A wait for an mbarrier that is over.
-struct PassedWait {
-  u32 rank = 0;     // of the mbarrier's CTA
-  u32 barrier = 0;  // its address there
-  u64 phase = 0;    // that was under way
-  u32 parity = 0;   // that was asked for
-  bool is_parity = false;
-  bool at_once = false;  // nothing was waited for
-  u32 mask = 0;
-  const Inst* inst = nullptr;  // null: none yet
-};
 
 class RaceDetector {
  public:
@@ -71,6 +43,8 @@ class RaceDetector {
     bool is_write = false;
     bool is_row = false;  // lane i lies i * bytes behind lane 0, and all are active
     const std::byte* values = nullptr;
+    u32 low = 0;  // where it begins and ends, of shared memory
+    u32 high = 0;
   };
   /// At `offsets[i]` of the CTA's own shared memory; of a row, from `offsets[0]` on.
   bool lanes(const LaneAccess& access, const u32* offsets);
@@ -132,6 +106,10 @@ class RaceDetector {
   /// An arrival at generation `generation`; and what those learn that it has let through, when so
   /// many generations are complete.
   void arrive(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 generation);
+  /// The same at a named barrier, by a warp that waits there.
+  void meet(Warp& warp, u32 mask, u32 barrier, u64 generation);
+  /// All threads of the CTA have arrived at a named barrier, and none has left it.
+  void met(const Cta& cta, u32 barrier);
   void passed(Warp& warp, u32 mask, const BarrierKnowledge& barrier, u64 complete);
   /// An arrival that tells only what stood before a fence.
   void arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation);
@@ -149,7 +127,7 @@ class RaceDetector {
   bool use_barrier(Warp& warp, const Inst& inst, u32 lane, const Cta& cta, u32 barrier);
 
   /// What of global memory is this cluster's; null where it is everybody's.
-  const GlobalShadow* own_global() const { return own_global_.get(); }
+  GlobalShadow* own_global() { return own_global_.get(); }
 
  private:
   enum class Channel : u8 {
@@ -171,6 +149,10 @@ class RaceDetector {
     std::array<BarrierKnowledge, 16> barriers;
     std::unordered_map<u32, PhaseKnowledge> mbarriers;
     std::unordered_map<u32, SyncVariable> variables;  // by address
+    TileReads tiles;
+    WrittenBlocks written;
+    SharedPhases phases;  // not used: loads leave their stamps at once
+    u32 met_in_part = 0;  // barriers at which a warp has arrived with some of its lanes
     std::vector<Stamp> tensor_writes;  // of 16 lanes and one column each; made on use
     std::vector<Stamp> tensor_reads;
   };
@@ -189,6 +171,7 @@ class RaceDetector {
     /// A release that was seen and did not reach here, or that this warp's access did not reach.
     u32 missed_pc = ~0U;
     u32 epoch = 1;
+    LoadLog loads;
     u64 safe_write = 0;  // keys that every lane is known to be ordered behind
     u64 safe_read = 0;
     u32 era = 1;  // of cp.async
@@ -220,6 +203,7 @@ class RaceDetector {
     Scope scope = Scope::Cta;  // of a strong access
     bool is_async = false;     // by the asynchronous proxy
     bool is_common = false;    // the knowledge is every lane's
+    bool is_pending = false;   // a write that somebody has yet to wait for
     std::string_view what = "access";
   };
 
@@ -245,24 +229,41 @@ class RaceDetector {
     Stamp safe_write;
     Stamp last_read;
     Stamp grown;  // what last_read becomes
-    /// Every write that was found, with its offset; kept where `keeps` says so.
-    std::vector<std::pair<Stamp, u32>> found;
-    bool keeps = false;
   };
-  /// The B tile of a wgmma, which the first of its four warps has walked for all.
+  /// The B tile of a wgmma, whose stamps the first of its four warps has looked up for all.
   struct MatrixTile {
     u32 actor = 0;
     u32 epoch = 0;
-    std::vector<std::pair<Stamp, u32>> found;
+    std::vector<Stamp> found;  // every write there
+    bool is_found = false;     // they are few, and the first warp knew of them
   };
 
-  u32 number(const Warp& warp) const;
+  u32 number(const Warp& warp) const {
+    return warp.cta->rank * static_cast<u32>(warp.cta->warps.size()) + warp.id;
+  }
   u32 make_actor(Channel channel, u32 warp = 0);
   View view(Warp& warp, const Inst& inst, u32 mask);
   bool is_async(u32 actor) const {
     return channels_[actor] != Channel::Warp && channels_[actor] != Channel::Copies;
   }
   PhaseKnowledge& phase_of(const Cta& cta, u32 barrier);
+  void hand_on(Warp& warp, u32 mask, Knowledge& into);
+
+  // --- what has left no stamps yet: deferred.cpp ------------------------------------------------
+  bool defer(const LaneAccess& access, const u32* offsets, Shadow& shadow);
+  /// The warp's loads leave their stamps: it is about to learn or tell something.
+  void settle_loads(WarpState& state) {
+    if (!state.loads.empty()) stamp_loads(state);
+  }
+  void stamp_loads(WarpState& state);
+  /// [low, high) of the CTA's shared memory is about to be written, all of it or somewhere in it.
+  void before_write(const View& view, const Cta& cta, u32 low, u32 high, bool is_all);
+  void overwrite_tiles(const View& view, const Cta& cta, u32 low, u32 high, bool is_all);
+  void stamp_tile(const Cells& cells, TileRead& tile);
+  bool read_tile(const View& view, const Cta& cta, const TileShape& shape, Stamp mine,
+                 MatrixTile& found);
+  bool judge_tile(const View& view, const Cells& cells, const TileShape& shape);
+  bool knows(const View& view, Stamp stamp) const;
 
   Cells shared_cells(const Cta& cta);
   Cells global_cells(u64 address);
@@ -274,14 +275,18 @@ class RaceDetector {
     Stamp reads;
     Stamp become;  // what they become where a write of that key stands
   };
+  bool stamp_lanes(const LaneAccess& access, const u32* offsets);
   bool quick_words(const View& view, const Cells& cells, u32 cell, u32 count, u32 lane,
                    const std::byte* value, Memory& last);
   bool row(const View& view, const Cells& cells, u32 cell, u32 count, u32 per_lane, u32 lane,
            const std::byte* values);
   bool words(const View& view, const Cells& cells, u32 lane, u32 offset, u64 bytes,
              const std::byte* value);
+  bool whole_run(const View& view, u64 address, u32 count, u32 per_lane, u32 lane,
+                 const std::byte* values);
   bool global_words(const View& view, u32 lane, u64 address, u64 bytes, const std::byte* value);
   void mark(const View& view, const Place& place, u32 bytes, const std::byte* value) const;
+  void mark_all(const View& view, const Cells& cells, u32 cell, u32 end) const;
   bool is_safe(const View& view, ReaderSets& sets, Stamp stamp) const;
   bool is_known(const View& view, const Reader& other) const;
   bool is_ordered(const View& view, const Reader& other, u32 lane) const;

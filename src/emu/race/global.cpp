@@ -3,6 +3,7 @@
 // Accesses to global memory: the same judgement as in shared memory, page by page. Memory that
 // nobody may write is not stamped, and what nobody wrote is a value there: the host's.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "async/bulk_queue.h"
@@ -22,8 +23,9 @@ RaceDetector::Cells RaceDetector::global_cells(u64 address) {
   GlobalPage& page = global_.page(address);
   page.enter(cluster_.index);
   const bool is_own = !page.clusters && page.first == cluster_.index;
-  return {page.writes.data(),
-          page.reads.data(),
+  GlobalPage::Words& words = page.in_words();
+  return {words.writes.data(),
+          words.reads.data(),
           global_.sets,
           address & ~u64{GlobalPage::kBytes - 1},
           nullptr,
@@ -65,6 +67,29 @@ bool RaceDetector::global_words(const View& view, u32 lane, u64 address, u64 byt
   return true;
 }
 
+/// A row where the page is one of runs and stays it. False: nothing is done.
+bool RaceDetector::whole_run(const View& view, u64 address, u32 count, u32 per_lane, u32 lane,
+                             const std::byte* values) {
+  GlobalPage& page = global_.page(address);
+  page.enter(cluster_.index);
+  if (page.words || page.clusters) return false;
+  const u32 cell = cell_of(address);
+  GlobalPage::Run* run = page.run(cell, count);
+  if (run == nullptr) return false;
+  const auto is_fine = [&](Stamp stamp, u32 words) {
+    const bool is_own = stamp.actor() == view.actor && stamp.lane() == lane && words == per_lane;
+    return stamp.empty() || is_own || view.knowledge.base.covers_all(stamp);
+  };
+  if (!is_fine(run->write, run->write_words) || !is_fine(run->read, run->read_words)) return false;
+  const Stamp mine = Stamp::make(view.actor, view.state.epoch, lane, 15, view.pc);
+  (view.is_write ? run->write : run->read) = mine;
+  (view.is_write ? run->write_words : run->read_words) = static_cast<u8>(per_lane);
+  if (view.is_write) run->read = {};
+  run->touched |= view.is_write ? 0x0F : 0xF0;
+  if (values != nullptr) std::memcpy(&page.values[cell], values, u64{count} * 4);
+  return true;
+}
+
 bool RaceDetector::lanes(const LaneAccess& access, u64 base, const u64* offsets) {
   View by = view(access.warp, access.inst, access.mask);
   by.is_write = access.is_write;
@@ -82,9 +107,13 @@ bool RaceDetector::lanes(const LaneAccess& access, u64 base, const u64* offsets)
     for (u64 at = base; at < end;) {
       // Lanes do not straddle pages: they are aligned to their size.
       const u64 left = std::min(end - at, GlobalPage::kBytes - at % GlobalPage::kBytes);
-      const Cells cells = global_cells(at);
       const u32 lane = static_cast<u32>((at - base) / access.bytes);
       const std::byte* values = access.values == nullptr ? nullptr : access.values + (at - base);
+      if (whole_run(by, at, static_cast<u32>(left / 4), count, lane, values)) {
+        at += left;
+        continue;
+      }
+      const Cells cells = global_cells(at);
       if (!row(by, cells, cell_of(at), static_cast<u32>(left / 4), count, lane, values)) {
         return false;
       }

@@ -20,11 +20,28 @@ struct GlobalPage {
   static constexpr u32 kCells = kBytes / 4;
   static constexpr u8 kWritten = 0x0F;  // bytes of a word that were ever written; read: the rest
 
-  std::array<Stamp, kCells> writes{};
-  std::array<Stamp, kCells> reads{};
+  /// Neighbouring words that the lanes of one warp have written or read together: word i bears the
+  /// lane of the first plus i / words of a lane.
+  struct Run {
+    Stamp write;
+    Stamp read;
+    u8 first = 0;
+    u8 count = 0;
+    u8 write_words = 1;  // of each lane
+    u8 read_words = 1;
+    u8 touched = 0;
+  };
+  struct Words {
+    std::array<Stamp, kCells> writes{};
+    std::array<Stamp, kCells> reads{};
+    std::array<u8, kCells> touched{};
+  };
+
+  std::array<Run, 8> runs{};
+  u32 run_count = 0;
+  std::unique_ptr<Words> words;      // null: the runs say it all
   std::array<u32, kCells> values{};  // of whole words that a thread stored
-  std::array<u8, kCells> touched{};
-  u64 first = 0;  // the cluster that was here first
+  u64 first = 0;                     // the cluster that was here first
   bool is_used = false;
   /// Whose the stamps are, where more than one cluster has been here.
   struct Clusters {
@@ -34,8 +51,18 @@ struct GlobalPage {
   std::unique_ptr<Clusters> clusters;
 
   void enter(u64 cluster);
+  /// The run of exactly these words, a new one where nobody has been; null: there is none.
+  Run* run(u32 cell, u32 count);
+  /// Word by word, from now on.
+  Words& in_words() {
+    if (!words) expand();
+    return *words;
+  }
   u64 writer(u32 cell) const { return clusters ? clusters->wrote[cell] : first; }
   u64 reader(u32 cell) const { return clusters ? clusters->read[cell] : first; }
+
+ private:
+  void expand();
 };
 
 /// What strong writes to one address hand to whoever reads them (PTX ISA, "Release and Acquire
@@ -68,7 +95,10 @@ class GlobalShadow {
   }
   u64 next_version() { return ++versions_; }
   /// By the number of their first byte.
-  const std::unordered_map<u64, std::unique_ptr<GlobalPage>>& pages() const { return pages_; }
+  using Pages = std::unordered_map<u64, std::unique_ptr<GlobalPage>>;
+  const Pages& pages() const { return pages_; }
+  /// Nobody comes by any more.
+  Pages take_pages() { return std::move(pages_); }
 
   ReaderSets sets;
 
@@ -79,7 +109,7 @@ class GlobalShadow {
   };
   void find(u64 address, Near& near);
 
-  std::unordered_map<u64, std::unique_ptr<GlobalPage>> pages_;
+  Pages pages_;
   std::array<Near, 64> near_{};
   std::unordered_map<u64, SyncVariable> variables_;
   u64 versions_ = 0;

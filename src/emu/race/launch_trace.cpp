@@ -17,12 +17,13 @@ void LaunchTrace::add(const GlobalShadow& shadow) {
   for (const auto& [number, from] : shadow.pages()) {
     std::unique_ptr<Page>& page = pages[number];
     if (!page) page = std::make_unique<Page>();
+    const GlobalPage::Words& words = from->in_words();
     for (u32 cell = 0; cell < GlobalPage::kCells; ++cell) {
-      page->touched[cell] |= from->touched[cell];
-      if (const Stamp write = from->writes[cell]; !write.empty()) {
+      page->touched[cell] |= words.touched[cell];
+      if (const Stamp write = words.writes[cell]; !write.empty()) {
         page->writer[cell] = static_cast<u16>(write.pc());
       }
-      if (const Stamp read = from->reads[cell]; !read.empty()) {
+      if (const Stamp read = words.reads[cell]; !read.empty()) {
         page->reader[cell] = static_cast<u16>(read.pc());
       }
     }

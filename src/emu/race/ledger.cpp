@@ -30,19 +30,20 @@ void Ledger::found(const Touch& one, const Touch& other, u64 address, bool is_sa
   if (!best || pair.is_before(*best)) best = pair;
 }
 
-void Ledger::enter(u64 address, u64 cluster, const GlobalPage& from, u32 cell, Page& page) {
-  const u8 wrote = from.touched[cell] & GlobalPage::kWritten;
-  const u8 read = from.touched[cell] >> 4;
+void Ledger::enter(u64 address, u64 cluster, GlobalPage& from, u32 cell, Page& page) {
+  const GlobalPage::Words& words = *from.words;
+  const u8 wrote = words.touched[cell] & GlobalPage::kWritten;
+  const u8 read = words.touched[cell] >> 4;
   const auto side = [&](const Page::Side& of, bool is_write) {
     return Touch{of.cluster[cell] - 1ULL, of.pc[cell], of.warp[cell], is_write};
   };
   const auto touch = [&](Stamp stamp, bool is_write) {
     return Touch{cluster, stamp.pc(), stamp.actor(), is_write};
   };
-  const Touch writes = touch(from.writes[cell], true);
+  const Touch writes = touch(words.writes[cell], true);
   // What was read before it was written is known by the writer's place.
-  const bool has_reader = !from.reads[cell].empty() && !ReaderSets::is_set(from.reads[cell]);
-  const Touch reads = touch(has_reader ? from.reads[cell] : from.writes[cell], false);
+  const bool has_reader = !words.reads[cell].empty() && !ReaderSets::is_set(words.reads[cell]);
+  const Touch reads = touch(has_reader ? words.reads[cell] : words.writes[cell], false);
   if ((page.wrote.bytes[cell] & wrote) != 0) {
     const bool is_whole = wrote == 15 && page.wrote.bytes[cell] == 15;
     const bool is_same = is_whole && read == 0 && page.read.bytes[cell] == 0 &&
@@ -68,15 +69,26 @@ void Ledger::enter(u64 address, u64 cluster, const GlobalPage& from, u32 cell, P
   keep(page.read, reads, read);
 }
 
-u64 Ledger::add(u64 cluster, const GlobalShadow& shadow) {
+void Ledger::enter(u64 number, u64 cluster, GlobalPage& from, Page& page) {
+  const GlobalPage::Words& words = from.in_words();
+  for (u32 cell = 0; cell < GlobalPage::kCells; ++cell) {
+    if (words.touched[cell] == 0) continue;
+    enter((number << GlobalPage::kShift) + cell * 4ULL, cluster, from, cell, page);
+  }
+}
+
+u64 Ledger::add(u64 cluster, GlobalShadow& shadow) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [number, from] : shadow.pages()) {
+  GlobalShadow::Pages touched = shadow.take_pages();
+  soles_.merge(touched);
+  for (const auto& [number, from] : touched) {
+    // What is left: somebody has been here before.
+    std::unique_ptr<GlobalPage>& sole = soles_[number];
     std::unique_ptr<Page>& page = pages_[number];
     if (!page) page = std::make_unique<Page>();
-    for (u32 cell = 0; cell < GlobalPage::kCells; ++cell) {
-      if (from->touched[cell] == 0) continue;
-      enter((number << GlobalPage::kShift) + cell * 4ULL, cluster, *from, cell, *page);
-    }
+    if (sole) enter(number, sole->first, *sole, *page);
+    sole = nullptr;
+    enter(number, cluster, *from, *page);
   }
   return later_of_race();
 }

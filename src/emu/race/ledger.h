@@ -22,8 +22,8 @@ class Ledger {
       : program_(program), launch_(launch), memory_(memory) {}
 
   /// A cluster has ended, or failed. Thread-safe. Gives the number of the later of the two clusters
-  /// of the earliest race so far, or ~0.
-  u64 add(u64 cluster, const GlobalShadow& shadow);
+  /// of the earliest race so far, or ~0. Takes the shadow's pages.
+  u64 add(u64 cluster, GlobalShadow& shadow);
   /// When nobody runs any more, as the others below.
   u64 later_of_race() const { return race_ ? race_->later.cluster : ~0ULL; }
   std::optional<diag::Diagnostic> race() const { return tell(race_, diag::Kind::EmuRace); }
@@ -58,7 +58,8 @@ class Ledger {
     std::array<u32, GlobalPage::kCells> values{};
   };
 
-  void enter(u64 address, u64 cluster, const GlobalPage& from, u32 cell, Page& page);
+  void enter(u64 number, u64 cluster, GlobalPage& from, Page& page);
+  void enter(u64 address, u64 cluster, GlobalPage& from, u32 cell, Page& page);
   void found(const Touch& one, const Touch& other, u64 address, bool is_same);
   std::optional<diag::Diagnostic> tell(const std::optional<Pair>& pair, diag::Kind kind) const;
 
@@ -66,6 +67,7 @@ class Ledger {
   const Launch& launch_;
   const GlobalMemory& memory_;
   std::mutex mutex_;
+  GlobalShadow::Pages soles_;  // that one cluster alone has touched; null: in pages_
   std::unordered_map<u64, std::unique_ptr<Page>> pages_;
   std::optional<Pair> race_;
   std::optional<Pair> same_value_;

@@ -18,18 +18,18 @@ RaceDetector::RaceDetector(Cluster& cluster, GlobalShadow* global)
     Shadow& shadow = ctas_[cta->rank];
     shadow.writes.resize((cta->shared.size() + 3) / 4);
     shadow.reads.resize(shadow.writes.size());
+    // An asynchronous write must know of a load by its proxy, another CTA's by its own knowledge.
+    const bool is_alone = cluster.ctas.size() == 1 && !cluster.program->has_async_writes;
+    if (is_alone) shadow.phases.start(cta->shared.size());
     for (const auto& [first, end] : cluster.program->shared_gaps) {
       const Stamp nobody = Stamp::make(Stamp::kNobody, Stamp::kPending, 0, 15, 0);
       std::fill(shadow.writes.begin() + first / 4, shadow.writes.begin() + end / 4, nobody);
+      if (is_alone) shadow.phases.write(first, end, true);
     }
     for (std::size_t i = 0; i < cta->warps.size(); ++i) make_actor(Channel::Warp);
   }
   warps_.resize(channels_.size());
   for (u32 i = 0; i < warps_.size(); ++i) owners_[i] = i;
-}
-
-u32 RaceDetector::number(const Warp& warp) const {
-  return warp.cta->rank * static_cast<u32>(warp.cta->warps.size()) + warp.id;
 }
 
 u32 RaceDetector::make_actor(Channel channel, u32 warp) {
@@ -47,6 +47,11 @@ PhaseKnowledge& RaceDetector::phase_of(const Cta& cta, u32 barrier) {
 }
 
 void RaceDetector::release(Warp& warp, u32 mask, Knowledge& into) {
+  settle_loads(warps_[number(warp)]);
+  hand_on(warp, mask, into);
+}
+
+void RaceDetector::hand_on(Warp& warp, u32 mask, Knowledge& into) {
   const u32 self = number(warp);
   WarpState& state = warps_[self];
   // Each lane hands on what it knows: together they know what the best informed of them does.
@@ -61,6 +66,7 @@ void RaceDetector::release(Warp& warp, u32 mask, Knowledge& into) {
 
 void RaceDetector::acquire(Warp& warp, u32 mask, const Knowledge& from) {
   WarpState& state = warps_[number(warp)];
+  settle_loads(state);
   if ((warp.live & ~mask) == 0) {
     state.all.join(from);
     if (state.some_mask != 0) state.some.join(from);
@@ -74,6 +80,7 @@ void RaceDetector::acquire(Warp& warp, u32 mask, const Knowledge& from) {
 void RaceDetector::sync_lanes(Warp& warp) {
   const u32 self = number(warp);
   WarpState& state = warps_[self];
+  settle_loads(state);
   if (state.some_mask != 0) state.all.join(state.some);
   state.some_mask = 0;
   state.all.base.at(self).all = state.epoch++;
@@ -82,6 +89,7 @@ void RaceDetector::sync_lanes(Warp& warp) {
 void RaceDetector::fence_proxy(Warp& warp, u32 mask, bool is_shared, bool is_global) {
   const u32 self = number(warp);
   WarpState& state = warps_[self];
+  settle_loads(state);
   const auto cover = [&](Clock& proxy, const Clock& base) {
     proxy.join(base);
     if ((warp.live & ~mask) == 0) {
@@ -145,6 +153,18 @@ void RaceDetector::arrive(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 g
   release(warp, mask, barrier.arrived);
 }
 
+void RaceDetector::meet(Warp& warp, u32 mask, u32 barrier, u64 generation) {
+  Shadow& shadow = ctas_[warp.cta->rank];
+  if ((warp.live & ~mask) != 0) {
+    shadow.met_in_part |= 1U << barrier;
+    settle_loads(warps_[number(warp)]);
+  }
+  // Its loads wait with it: if the whole CTA comes, nobody will ask for them.
+  BarrierKnowledge& known = shadow.barriers[barrier];
+  known.enter(generation);
+  hand_on(warp, mask, known.arrived);
+}
+
 void RaceDetector::arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation) {
   barrier.enter(generation);
   for (const Knowledge& fenced : warps_[number(warp)].fenced) barrier.arrived.join(fenced);
@@ -200,6 +220,7 @@ void RaceDetector::commit_copies(Warp& warp, u32 mask) {
 void RaceDetector::wait_copies(Warp& warp, u32 lane, u64 end, bool is_all) {
   WarpState& state = warps_[number(warp)];
   if (state.copies == 0) return;
+  settle_loads(state);
   const GroupEpochs& eras = state.era_of_[lane];
   u32 era = 0;
   if (is_all) {

@@ -115,6 +115,7 @@ void RaceDetector::wait_tensor(Warp& warp, bool is_load) {
   const u32 which = is_load ? 1 : 0;
   const u32 actor = state.tensor_moves[which];
   if (actor == 0) return;
+  settle_loads(state);
   const Seen seen{state.move_epoch[which]++, 0, 0};
   state.tensor.at(actor).merge(seen);
   state.all.base.at(actor).merge(seen);

@@ -90,7 +90,11 @@ Step barrier(Warp& warp, const Inst& inst, u32 mask) {
   }
   ++warp.cta->cluster->progress;
   if (RaceDetector* races = warp.cta->cluster->races.get()) {
-    races->arrive(warp, mask, races->named_barrier(*warp.cta, id), generation);
+    if (inst.flag2) {
+      races->arrive(warp, mask, races->named_barrier(*warp.cta, id), generation);
+    } else {
+      races->meet(warp, mask, id, generation);
+    }
   }
   warp.cta->settle(bar);
   if (inst.flag2) return Step::Next;
