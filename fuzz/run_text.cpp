@@ -27,6 +27,7 @@ constexpr std::size_t kBytes = 4096;
 constexpr std::byte kPattern{0x5A};
 constexpr std::chrono::milliseconds kPatience{50};
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;  // in variables of a module
 thread_local std::chrono::steady_clock::time_point stop_at;
 
 bool is_late() { return std::chrono::steady_clock::now() > stop_at; }
@@ -124,6 +125,10 @@ Outcome run_text(std::string_view text) {
   const std::string name(entry == nullptr ? "" : (*module)->text(entry->name));
   auto program = emu::decode(*module, name);
   if (!program) return Outcome::Undecodable;
+  // A module may have as much as the machine does; what counts here is how many are tried.
+  std::uint64_t bytes = 0;
+  for (const ir::Variable& variable : (*module)->variables) bytes += variable.size();
+  if (bytes > kMostBytes) return Outcome::Undecodable;
   const std::vector<Memory> memory = bind(**program, launch);
   std::ostringstream output;
   launch.options.output = &output;

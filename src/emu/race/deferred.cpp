@@ -123,6 +123,7 @@ void RaceDetector::stamp_tile(const Cells& cells, TileRead& tile) {
 /// Whether an asynchronous operation is ordered behind a write.
 bool RaceDetector::knows(const View& view, Stamp stamp) const {
   if (stamp.empty()) return true;
+  if (stamp.actor() == Stamp::kNobody) return false;
   const Knowledge& known = view.knowledge;
   return (is_async(stamp.actor()) ? known.base : known.proxy).covers(stamp);
 }
