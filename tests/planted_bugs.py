@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from pyptx import EmulatorStream, Tile, kernel, ptx, reg, smem
+from pyptx.specs import Layout
 from pyptx.types import bf16, f32, u32
 
 WORDS = 256
+ROWS = (8, 32)
 
 # The instruction itself and no function around it: the emulator points at the line of the call.
 bulk_in = ptx.inst.cp.async_.bulk.shared__cluster.global_.mbarrier__complete_tx__bytes
@@ -43,6 +45,7 @@ class Planted:
     clusters: int = 1
     follows: bool = False  # a programmatic launch behind one that writes x
     zeroed: bool = False
+    has_map: bool = False  # `x` is a tensor map in global memory, of 8 rows of 32 words
 
     @property
     def name(self) -> str:
@@ -57,18 +60,24 @@ class Planted:
 
     def build(self, *, broken: bool) -> Any:
         """The kernel."""
-        body, wrong = self.body, broken
+        body, wrong, has_map = self.body, broken, self.has_map
+        words = Tile(WORDS, u32)
+        rows = Tile(*ROWS, u32, layout=Layout.TMA_128B, tma_box=ROWS)
 
         @kernel(
-            in_specs=(Tile(WORDS, u32),),
+            in_specs=(rows if has_map else words,),
             out_specs=(Tile(WORDS, u32),),
             grid=(self.ctas * self.clusters, 1, 1),
             cluster=(self.ctas, 1, 1),
             block=(self.threads, 1, 1),
             arch=self.arch,
+            tma="pointer",
         )
         def planted(X, Y):
-            body(*ptx.global_ptrs(X, Y), broken=wrong)
+            if has_map:
+                body(X.tma_desc(), *ptx.global_ptrs(Y), broken=wrong)
+            else:
+                body(*ptx.global_ptrs(X, Y), broken=wrong)
             ptx.ret()
 
         return planted
@@ -77,6 +86,7 @@ class Planted:
 def run(case: Planted, built: Any, *, threads: int = 1, **options: Any) -> None:
     """Run one version of a case on this many host threads, with these options of `emulate`."""
     x = np.arange(WORDS, dtype=np.uint32)
+    x = x.reshape(ROWS) if case.has_map else x
     y = np.zeros(WORDS, dtype=np.uint32) if case.zeroed else None
     if case.follows:
         stream = EmulatorStream()
@@ -105,11 +115,12 @@ def case(
     clusters: int = 1,
     follows: bool = False,
     zeroed: bool = False,
+    has_map: bool = False,
 ) -> Callable[..., Any]:
     """Register a case; `ctas` are those of one cluster."""
 
     def register(body: Callable[..., None]) -> Callable[..., None]:
-        CASES.append(Planted(body, codes, threads, ctas, arch, clusters, follows, zeroed))
+        CASES.append(Planted(body, codes, threads, ctas, arch, clusters, follows, zeroed, has_map))
         return body
 
     return register

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import planted_copies  # noqa: F401 - each registers its cases
 import planted_global  # noqa: F401
+import planted_launch_control  # noqa: F401
+import planted_maps  # noqa: F401
 import planted_matrices  # noqa: F401
+import planted_peers  # noqa: F401
 import planted_reports  # noqa: F401
 import planted_tensor_memory  # noqa: F401
 import planted_threads  # noqa: F401

@@ -38,15 +38,6 @@ SYNCHRONISES = re.compile(
 WAIT = re.compile(r"mbarrier\.try_wait\S* (%\w+),.*")
 # What may be missing, in which kernel, the how manieth of its kind (None: each), and why.
 HARMLESS: dict[tuple[str, str, int | None], str] = {
-    ("hopper/gemm", "fence.mbarrier_init", None): "bar.sync behind it orders the initialisation",
-    **{
-        (f"hopper/{name}_gemm", "fence.mbarrier_init", None): "a barrier behind it orders it"
-        for name in ("clustered", "grouped")
-    },
-    **{
-        (f"blackwell/gemm{which}", "fence.mbarrier_init", None): "a barrier behind it orders it"
-        for which in ("", "_of_pairs")
-    },
     ("blackwell/gemm", "bar.sync", 1): "it brings the threads of a warp together, no more",
     ("blackwell/gemm_of_pairs", "bar.sync", 0): "it brings the threads of a warp together, no more",
 }
@@ -141,7 +132,7 @@ def test_nearly_all_are_reported() -> None:
     cases = [(name, number, lines(name)) for name, number in (one.values for one in mutants())]
     harmless = [is_harmless(name, text[at].strip(), text[:at]) for name, at, text in cases]
     assert len(cases) > 100
-    assert sum(harmless) <= 0.07 * len(cases)
+    assert sum(harmless) <= 0.05 * len(cases)
 
 
 def mutants() -> list[Any]:

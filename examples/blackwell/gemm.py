@@ -53,7 +53,6 @@ class TileRing:
         self.full.init_all(1)  # the leader's producer, for the copies of every CTA
         self.empty.init_all(1)  # a commit
         self.done.init(1)
-        ptx.fence.mbarrier_init()
 
     def produce(self, k_tiles: int, rank: Any, load: Any) -> None:
         """Fill stages: `load(stage, column, barrier)` starts the copies of one stage."""

@@ -41,7 +41,9 @@ class ClusterRing(TileRing):
             self.full.init_all(1)
             self.empty.init_all(4 * CONSUMERS * CTAS)  # one arrival per warp of the cluster
             ptx.fence.mbarrier_init()
-        ptx.cluster.sync()
+        # The fence tells what was initialised, and there is nothing else to tell: relaxed.
+        ptx.inst.barrier.cluster.arrive.relaxed.aligned()
+        ptx.inst.barrier.cluster.wait.acquire.aligned()
 
     def release(self, stage: Any, lane: Any) -> None:
         """Say to both CTAs that this warp has read a stage: lane r to the CTA of rank r."""

@@ -166,7 +166,9 @@ std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
   constexpr std::pair<diag::Kind, Check> kChecks[] = {
       {diag::Kind::EmuTensorLeak, &Cluster::leak},
       {diag::Kind::EmuTransactions, &Cluster::unbalanced},
-      {diag::Kind::EmuExitPending, &Cluster::in_flight}};
+      {diag::Kind::EmuLaunchControl, &Cluster::lost},
+      {diag::Kind::EmuExitPending, &Cluster::in_flight},
+      {diag::Kind::EmuPeerCta, &Cluster::outlived}};
   for (const auto& [kind, check] : kChecks) {
     if (launch->options.is_ignored(kind)) continue;
     if (auto found = (this->*check)()) return found;
@@ -176,6 +178,10 @@ std::unique_ptr<diag::Diagnostic> Cluster::leftover() {
 
 std::unique_ptr<diag::Diagnostic> Cluster::in_flight() {
   return races ? races->unfinished() : nullptr;
+}
+
+std::unique_ptr<diag::Diagnostic> Cluster::outlived() {
+  return races ? races->outlived() : nullptr;
 }
 
 Standing Cluster::standing() const {

@@ -81,6 +81,7 @@ void Cluster::settle_cluster_barrier() {
 }
 
 void Cluster::lanes_exited(Warp& warp, u32 mask) {
+  if (races && ctas.size() > 1) races->exited(warp, mask, generation);
   warp.cluster_arrived &= ~mask;
   warp.cluster_owed &= ~mask;
   settle_cluster_barrier();

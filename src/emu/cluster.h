@@ -14,26 +14,11 @@
 #include "async/bulk_queue.h"
 #include "async/tcgen05_queue.h"
 #include "cta.h"
+#include "launch_order.h"
 #include "memory.h"
 #include "stop.h"
 
 namespace pyptx::emu {
-
-/// SplitMix64: small, seedable, the same everywhere.
-class Random {
- public:
-  explicit Random(u64 seed) : state_(seed) {}
-  u64 next() {
-    u64 z = (state_ += 0x9E3779B97F4A7C15ULL);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
-  }
-  u32 below(u32 bound) { return static_cast<u32>((next() >> 32) * bound >> 32); }
-
- private:
-  u64 state_;
-};
 
 class Observer;
 struct Observed;
@@ -56,6 +41,9 @@ struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Warp*> order;  // the scheduler's
   Random random{0};
+  LaunchLine* line = nullptr;  // where clusters that have not started are asked for
+  std::vector<Grant> unread;   // granted, and nobody has looked at the response
+  u64 grants = 0;              // of all
   BulkQueue bulk;
   TensorQueue tensor;
   std::unique_ptr<RaceDetector> races;  // null: nobody asked
@@ -104,6 +92,10 @@ struct Cluster {
   std::unique_ptr<diag::Diagnostic> unbalanced();
   /// A copy that nobody has waited for.
   std::unique_ptr<diag::Diagnostic> in_flight();
+  /// An access to a CTA that may have ended.
+  std::unique_ptr<diag::Diagnostic> outlived();
+  /// A cluster that was cancelled and that nobody works for.
+  std::unique_ptr<diag::Diagnostic> lost();
 
   u64 stuck_progress_ = ~0ULL;
   u32 stuck_rounds_ = 0;

@@ -52,6 +52,7 @@ struct Cta {
   std::vector<CopyQueue> copies;      // per warp: cp.async
   std::vector<WarpgroupQueue> wgmma;  // per warpgroup
   TensorMemory tensor;
+  const Inst* refused = nullptr;  // the query that said so: no cluster was cancelled for this CTA
 
   bool done() const { return finished_warps == warps.size(); }
   void lanes_exited(Warp& warp, u32 mask);

@@ -2,8 +2,6 @@
 //
 // A launch: checks, then clusters over OS threads. Clusters that talk to each other through global
 // memory run on one thread in turns, so that the same seed gives the same bits.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,10 +20,10 @@
 #include <thread>
 
 #include "cluster.h"
+#include "launch_check.h"
 #include "observe/observer.h"
 #include "pyptx/diag/exception.h"
 #include "pyptx/emu/stream.h"
-#include "pyptx/isa/limits.h"
 #include "race/detector.h"
 #include "race/launch_trace.h"
 #include "race/ledger.h"
@@ -46,100 +44,6 @@ constexpr u64 kMostThreads = 1024;
 /// What is kept of what a launch prints.
 constexpr u64 kMostOutput = u64{1} << 26;
 
-u64 product(const Dim3& dim) { return u64{dim.x} * dim.y * dim.z; }
-
-/// Where a dimension passes what every target has, that; else nothing. Products of what passes
-/// have 63 bits.
-std::optional<std::string> size_problem(std::string_view what, const Dim3& dim,
-                                        const std::array<u32, 3>& most) {
-  const std::array<u32, 3> sizes{dim.x, dim.y, dim.z};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (sizes[i] >= 1 && sizes[i] <= most[i]) continue;
-    return "the " + std::string(what) + " has " + std::to_string(sizes[i]) + " in " + "xyz"[i] +
-           ", the limits are 1 and " + std::to_string(most[i]);
-  }
-  return std::nullopt;
-}
-
-std::string text(const u32 (&dim)[3]) {
-  return "(" + std::to_string(dim[0]) + ", " + std::to_string(dim[1]) + ", " +
-         std::to_string(dim[2]) + ")";
-}
-
-std::optional<std::string> launch_problem(const Program& program, const Launch& launch) {
-  const Dim3& grid = launch.grid;
-  const Dim3& block = launch.block;
-  const Dim3& cluster = launch.cluster;
-  constexpr u32 kCtas = isa::kClusterCtas;
-  if (auto problem = size_problem("grid", grid, isa::kLargestGrid)) return problem;
-  if (auto problem = size_problem("block", block, isa::kLargestBlock)) return problem;
-  if (auto problem = size_problem("cluster", cluster, {kCtas, kCtas, kCtas})) return problem;
-  const u64 threads = product(block);
-  if (threads > isa::kBlockThreads) {
-    return "a block has 1 to 1024 threads, got " + std::to_string(threads);
-  }
-  const auto& target = program.module->target;
-  const auto limits = isa::multiprocessor_or_largest(target);
-  if (product(cluster) > limits.cluster_ctas) {
-    return "a cluster of " + target.text() + " has 1 to " + std::to_string(limits.cluster_ctas) +
-           " CTAs, got " + std::to_string(product(cluster));
-  }
-  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
-    return "the grid is not a multiple of the cluster";
-  }
-  const u32* needed = program.required_threads;
-  if (needed[0] != 0 && (needed[0] != block.x || needed[1] != block.y || needed[2] != block.z)) {
-    return "the kernel requires blocks of " + text(program.required_threads);
-  }
-  if (program.maximum_threads != 0 && threads > program.maximum_threads) {
-    return "the kernel admits " + std::to_string(program.maximum_threads) +
-           " threads per block, got " + std::to_string(threads);
-  }
-  needed = program.required_cluster;
-  if (needed[0] != 0 &&
-      (needed[0] != cluster.x || needed[1] != cluster.y || needed[2] != cluster.z)) {
-    return "the kernel requires clusters of " + text(program.required_cluster);
-  }
-  if (launch.params.size() < program.param_bytes) {
-    return "the kernel has " + std::to_string(program.param_bytes) + " bytes of parameters, got " +
-           std::to_string(launch.params.size());
-  }
-  if (launch.variables && !launch.variables->fit(program)) {
-    return "its variables are those of another program";
-  }
-  const u64 shared =
-      align_up(program.declared_shared, program.dynamic_align) + launch.dynamic_shared;
-  if (shared > limits.shared_of_cta()) {
-    return std::to_string(shared) + " bytes of shared memory per block are more than the " +
-           std::to_string(limits.shared_of_cta()) + " of " + target.text();
-  }
-  return std::nullopt;
-}
-
-/// What the emulator itself needs, where that is more than the machine has: a run that the system
-/// would end for want of memory is not begun.
-std::optional<std::string> memory_problem(const Program& program, const Launch& launch,
-                                          u64 resident) {
-  const u64 threads = product(launch.block);
-  const u64 warps = (threads + kLanes - 1) / kLanes;
-  const u64 shared = kSharedReserved + program.static_shared + launch.dynamic_shared;
-  constexpr u64 kStamps = 4;  // bytes of them for each byte of shared memory
-  const u64 per_cta = shared * (launch.options.races ? 1 + kStamps : 1) +
-                      warps * (program.register_bytes + sizeof(Warp)) +
-                      2 * warps * kLanes * program.local_bytes;  // each byte has a flag
-  const u64 needed = program.global_bytes + resident * product(launch.cluster) * per_cta;
-  static const u64 present =
-      static_cast<u64>(sysconf(_SC_PHYS_PAGES)) * static_cast<u64>(sysconf(_SC_PAGESIZE));
-  if (needed <= present) return std::nullopt;
-  return "it takes " + std::to_string(needed) + " bytes to emulate, this machine has " +
-         std::to_string(present);
-}
-
-u64 cluster_count(const Launch& launch) {
-  return u64{launch.grid.x / launch.cluster.x} * (launch.grid.y / launch.cluster.y) *
-         (launch.grid.z / launch.cluster.z);
-}
-
 u64 thread_count(const Launch& launch) {
   // Asked once: the answer comes from files, which is longer than a small launch.
   static const u64 cores = std::max(1U, std::thread::hardware_concurrency());
@@ -157,6 +61,7 @@ class Grid {
                       : nullptr),
         memory_(program, launch),
         clusters_(cluster_count(launch)),
+        order_(clusters_, launch.options.seed, program.cancels),
         stop_(launch.options, clusters_ * product(launch.cluster)) {}
 
   diag::Result<Report> run() {
@@ -211,7 +116,7 @@ class Grid {
     const Clock::time_point begin = Clock::now();
     keep_thrown([&] {
       run_independent([&] {
-        if (!is_alone || Clock::now() - begin < kAlone || next_ >= clusters_) return;
+        if (!is_alone || Clock::now() - begin < kAlone || next_ >= order_.lines()) return;
         is_alone = false;
         pool.reserve(threads - 1);
         while (pool.size() < threads - 1 && start_thread(pool, help, busy)) {
@@ -256,14 +161,14 @@ class Grid {
     }
   }
 
-  /// Keeps the error of the lowest cluster: which one is reported does not depend on timing.
-  void record(u64 index, diag::Diagnostic diagnostic) {
+  /// Keeps the error of the lowest line: which one is reported does not depend on timing.
+  void record(u64 line, diag::Diagnostic diagnostic) {
     const std::lock_guard lock(mutex_);
-    if (error_ && index >= own_failed_) return;
+    if (error_ && line >= own_failed_) return;
     error_ = std::move(diagnostic);
-    own_failed_ = index;
+    own_failed_ = line;
     u64 failed = failed_;
-    while (index < failed && !failed_.compare_exchange_weak(failed, index)) {
+    while (line < failed && !failed_.compare_exchange_weak(failed, line)) {
     }
   }
 
@@ -273,10 +178,12 @@ class Grid {
     for (std::size_t i = 0; i < counts.size(); ++i) counts_[i] += counts[i];
   }
 
-  std::unique_ptr<Cluster> start(u64 index) {
+  std::unique_ptr<Cluster> start(u64 index, LaunchLine& line) {
     GlobalShadow* shadow = shadow_ ? &*shadow_ : nullptr;
-    if (!observed_) return make_cluster(program_, launch_, memory_, index, shadow);
-    auto cluster = make_cluster(observed_->program, launch_, memory_, index, shadow);
+    const Program& program = observed_ ? observed_->program : program_;
+    auto cluster = make_cluster(program, launch_, memory_, index, shadow);
+    cluster->line = &line;
+    if (!observed_) return cluster;
     const u64 events = std::max<u64>(1, launch_.options.trace_events / clusters_);
     cluster->observer = std::make_unique<Observer>(*cluster, *observed_, trace_ ? events : 0);
     return cluster;
@@ -284,7 +191,7 @@ class Grid {
 
   /// The cluster is through: takes what its observer has gathered.
   void end(Cluster& cluster) {
-    stop_.add_done(cluster.ctas.size());
+    stop_.add_done(cluster.ctas.size() * (1 + cluster.grants));
     if (!cluster.output.empty()) keep_output(cluster);
     if (cluster.has_launched_dependents) has_launched_dependents_ = true;
     if (!cluster.warnings.empty()) {
@@ -330,6 +237,8 @@ class Grid {
       trace_of_launch_->add(touched);
     }
     const u64 later = ledger_->add(cluster.index, touched);
+    // Lines do not follow the order of the clusters in them: all are needed for the first race.
+    if (program_.cancels) return;
     u64 failed = failed_;
     while (later < failed && !failed_.compare_exchange_weak(failed, later)) {
     }
@@ -341,7 +250,8 @@ class Grid {
     // race where another cluster writes it.
     const bool has_no_value = error_ && error_->kind == diag::Kind::EmuUninitialised;
     const bool is_first =
-        own_failed_ > failed_ || (has_no_value && own_failed_ == ledger_->later_of_race());
+        !program_.cancels &&
+        (own_failed_ > failed_ || (has_no_value && own_failed_ == ledger_->later_of_race()));
     if (race && (!error_ || is_first)) error_ = std::move(race);
     if (auto same = ledger_->same_value()) warnings_[0].push_back(std::move(*same));
   }
@@ -367,51 +277,69 @@ class Grid {
     std::vector<u64> counts(program_.code.size());
     Pulse pulse(stop_);
     u64 turn = kTurn / 32;  // the first is short: nobody else has started yet
-    for (u64 index = next_++; index < clusters_ && index < failed_; index = next_++) {
-      const std::unique_ptr<Cluster> cluster = start(index);
-      Cluster::State state = Cluster::State::Running;
-      while (state == Cluster::State::Running && !pulse.is_over()) {
-        state = cluster->run(turn, counts.data(), pulse);
-        after_turn();
-        turn = kTurn;
+    // The clusters of one line; false: nobody need start behind them.
+    const auto run_line = [&](LaunchLine line) {
+      for (auto index = line.launch(); index; index = line.launch()) {
+        const std::unique_ptr<Cluster> cluster = start(*index, line);
+        Cluster::State state = Cluster::State::Running;
+        while (state == Cluster::State::Running && !pulse.is_over()) {
+          state = cluster->run(turn, counts.data(), pulse);
+          after_turn();
+          turn = kTurn;
+        }
+        if (state == Cluster::State::Failed) record(line.number(), std::move(*cluster->error));
+        if (state == Cluster::State::Running) {
+          leave(*cluster);
+        } else {
+          end(*cluster);
+        }
+        if (state != Cluster::State::Running && ledger_) enter(*cluster);
+        if (pulse.work(kStart) || pulse.is_over()) return false;
+        if (state == Cluster::State::Failed) break;
       }
-      if (state == Cluster::State::Failed) record(index, std::move(*cluster->error));
-      if (state == Cluster::State::Running) {
-        leave(*cluster);
-      } else {
-        end(*cluster);
-      }
-      if (state != Cluster::State::Running && ledger_) enter(*cluster);
-      if (pulse.work(kStart) || pulse.is_over()) break;
+      return true;
+    };
+    u64 number = next_++;
+    while (number < order_.lines() && number < failed_ && run_line(order_.line(number))) {
+      number = next_++;
     }
     pulse.beat();
     add_counts(counts);
   }
 
   void run_in_turns() {
+    struct Resident {
+      LaunchLine line;
+      std::unique_ptr<Cluster> cluster;
+    };
     std::vector<u64> counts(program_.code.size());
     Pulse pulse(stop_);
-    std::vector<std::unique_ptr<Cluster>> resident;
+    std::vector<std::unique_ptr<Resident>> resident;  // a cluster knows where its line is
     u64 next = 0;
-    while (!error_ && !pulse.is_over() && (next < clusters_ || !resident.empty())) {
-      while (next < clusters_ && resident.size() < kResident) {
-        resident.push_back(start(next++));
+    const auto start_next = [&](Resident& at) {
+      const std::optional<u64> index = at.line.launch();
+      at.cluster = index ? start(*index, at.line) : nullptr;
+    };
+    while (!error_ && !pulse.is_over() && (next < order_.lines() || !resident.empty())) {
+      while (next < order_.lines() && resident.size() < kResident) {
+        resident.push_back(std::make_unique<Resident>(order_.line(next++), nullptr));
+        start_next(*resident.back());
         if (pulse.work(kStart)) break;
       }
-      for (auto& cluster : resident) {
-        const Cluster::State state = cluster->run(kTurn, counts.data(), pulse);
-        if (state != Cluster::State::Running) end(*cluster);
+      for (const auto& at : resident) {
+        const Cluster::State state = at->cluster->run(kTurn, counts.data(), pulse);
+        if (state != Cluster::State::Running) end(*at->cluster);
         if (state == Cluster::State::Failed) {
-          record(cluster->index, std::move(*cluster->error));
+          record(at->line.number(), std::move(*at->cluster->error));
           break;
         }
-        if (state == Cluster::State::Done) cluster.reset();
+        if (state == Cluster::State::Done) start_next(*at);
         if (pulse.is_over()) break;
       }
-      std::erase(resident, nullptr);
+      std::erase_if(resident, [](const auto& at) { return at->cluster == nullptr; });
     }
-    for (const auto& cluster : resident) {
-      if (!error_) leave(*cluster);
+    for (const auto& at : resident) {
+      if (!error_) leave(*at->cluster);
     }
     add_counts(counts);
   }
@@ -461,8 +389,9 @@ class Grid {
   std::unique_ptr<LaunchTrace> trace_of_launch_ = std::make_unique<LaunchTrace>();
   std::atomic<bool> has_launched_dependents_{false};
   std::map<u64, std::vector<diag::Diagnostic>> warnings_;
-  u64 own_failed_ = ~0ULL;  // the cluster that error_ is of
+  u64 own_failed_ = ~0ULL;  // the line that error_ is of
   u64 clusters_;
+  LaunchOrder order_;
   std::atomic<u64> next_{0};
   std::atomic<u64> failed_{~0ULL};
   Stop stop_;

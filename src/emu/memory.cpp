@@ -335,9 +335,15 @@ Cta* resolve_shared(Warp& warp, const Inst& inst, const AccessRequest& request, 
                       : "the CTA's shared memory ends at " + hex(cta.shared.size()));
     return nullptr;
   }
-  if (cta.done() && &cta != warp.cta) {
-    out_of_bounds(warp, inst, request,
-                  "CTA " + std::to_string(rank) + " of the cluster has exited");
+  if (cta.done() && &cta != warp.cta &&
+      !cluster.launch->options.is_ignored(diag::Kind::EmuPeerCta)) {
+    warp.active = 1U << request.lane;
+    warp.fail(inst, diag::Diagnostic(diag::Kind::EmuPeerCta,
+                                     {std::string(request.what),
+                                      describe_address(warp, Space::Shared, request.address),
+                                      std::to_string(rank), "has ended"})
+                        .fix("barrier.cluster.arrive and barrier.cluster.wait",
+                             "behind the last access, in all CTAs"));
     return nullptr;
   }
   return &cta;

@@ -88,11 +88,12 @@ std::optional<std::string> set_limit(Options& options, std::string_view word) {
 
 /// Rules that libraries break on purpose, and findings that a run can go on behind.
 constexpr diag::Kind kIgnorable[] = {
-    diag::Kind::EmuMissingWait,   diag::Kind::EmuReusedEarly,     diag::Kind::EmuProxyFence,
-    diag::Kind::EmuRace,          diag::Kind::EmuMatrixFence,     diag::Kind::EmuMatrixRegister,
-    diag::Kind::EmuTransactions,  diag::Kind::EmuExitPending,     diag::Kind::EmuTensorLeak,
-    diag::Kind::EmuTensorOrder,   diag::Kind::EmuSameValue,       diag::Kind::EmuWeakRead,
-    diag::Kind::EmuDependentGrid, diag::Kind::EmuOutputUnwritten,
+    diag::Kind::EmuMissingWait,    diag::Kind::EmuReusedEarly,     diag::Kind::EmuProxyFence,
+    diag::Kind::EmuRace,           diag::Kind::EmuMatrixFence,     diag::Kind::EmuMatrixRegister,
+    diag::Kind::EmuTransactions,   diag::Kind::EmuExitPending,     diag::Kind::EmuTensorLeak,
+    diag::Kind::EmuTensorOrder,    diag::Kind::EmuSameValue,       diag::Kind::EmuWeakRead,
+    diag::Kind::EmuDependentGrid,  diag::Kind::EmuLaunchControl,   diag::Kind::EmuPeerCta,
+    diag::Kind::EmuTensorMapFence, diag::Kind::EmuOutputUnwritten,
 };
 
 std::string ignorable_text() {

@@ -213,7 +213,8 @@ class Program {
   bool is_ordered = false;
   /// Something writes shared memory behind the threads' backs: bulk copies, st.async.
   bool has_async_writes = false;
-  u32 cta_group = 0;  // of the tcgen05 instructions; 0: there are none
+  bool cancels = false;  // it asks for clusters that have not started
+  u32 cta_group = 0;     // of the tcgen05 instructions; 0: there are none
   std::vector<std::shared_ptr<const MmaForm>> mma_forms;
   std::vector<Place> variables;  // shared, local, const and global variables
   std::vector<ParamPlace> parameters;

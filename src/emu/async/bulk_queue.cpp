@@ -44,6 +44,20 @@ void write_shared(const BulkOp& op, Cta& cta, u32 offset, const std::byte* from)
   }
 }
 
+/// Whether a CTA that is not the issuer's is still there; false with the fault recorded.
+bool is_there(const Cluster& cluster, const BulkOp& op, const Cta& cta, u32 offset) {
+  constexpr diag::Kind kKind = diag::Kind::EmuPeerCta;
+  if (!cta.done() || cta.rank == op.issuer_rank) return true;
+  if (cluster.launch->options.is_ignored(kKind)) return true;
+  const u32 address = cta.rank << kRankShift | offset;
+  op.warp->active = 1U << op.lane;
+  op.warp->fail(*op.inst, diag::Diagnostic(
+                              kKind, {"'" + cluster.program->source(*op.inst).spelling->text + "'",
+                                      describe_address(*op.warp, Space::Shared, address),
+                                      std::to_string(cta.rank), "has ended before it lands"}));
+  return false;
+}
+
 }  // namespace
 
 bool fail_source(const BulkOp& op, const Cta& cta, u32 offset) {
@@ -85,9 +99,10 @@ bool perform(Cluster& cluster, const BulkOp& op) {
     from =
         cluster.ctas[op.shared_from >> kRankShift]->shared.data() + (op.shared_from & kOffsetMask);
   }
-  if (op.kind == BulkOp::Kind::Word) from = op.data.data();
+  if (op.kind == BulkOp::Kind::Word || op.kind == BulkOp::Kind::Response) from = op.data.data();
   const u32 barrier = op.barrier & kOffsetMask;
   if (op.cta_mask == 0) {
+    if (!is_there(cluster, op, own, offset)) return false;
     write_shared(op, own, offset, from);
     Cta& signalled = *cluster.ctas[op.barrier >> kRankShift];
     if (cluster.races) cluster.races->landed(op, own, signalled, barrier);
@@ -96,6 +111,7 @@ bool perform(Cluster& cluster, const BulkOp& op) {
   for (u32 rank = 0; rank < cluster.ctas.size(); ++rank) {
     if (((op.cta_mask >> rank) & 1U) == 0) continue;
     Cta& cta = *cluster.ctas[rank];
+    if (!is_there(cluster, op, cta, offset)) return false;
     write_shared(op, cta, offset, from);
     Cta& signalled = *cluster.ctas[signalled_rank(op, rank)];
     if (cluster.races) cluster.races->landed(op, cta, signalled, barrier);

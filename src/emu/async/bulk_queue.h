@@ -25,7 +25,15 @@ struct Warp;
 enum class TileMode : u8 { Tile, Im2col, Rows4 };
 
 struct BulkOp {
-  enum class Kind : u8 { ToShared, ToGlobal, SharedToShared, TensorLoad, TensorStore, Word };
+  enum class Kind : u8 {
+    ToShared,
+    ToGlobal,
+    SharedToShared,
+    TensorLoad,
+    TensorStore,
+    Word,      // st.async, red.async
+    Response,  // of clusterlaunchcontrol.try_cancel
+  };
   Kind kind = Kind::ToShared;
   const Inst* inst = nullptr;
   Warp* warp = nullptr;  // the issuer
@@ -46,9 +54,10 @@ struct BulkOp {
   Ty type = Ty::None;  // of the elements of a reduction
   TileMode mode = TileMode::Tile;
   layout::TensorMap map;
+  u64 map_address = 0;  // 0: none, or where no thread can write
   std::array<i32, 5> coordinates{};
   std::array<u32, 3> offsets{};      // of im2col: W, H, D
-  std::array<std::byte, 16> data{};  // Word
+  std::array<std::byte, 16> data{};  // Word, Response
   u64 ticket = 0;                    // of the observer
 
   u64 shared_bytes() const { return extent != 0 ? extent : bytes; }

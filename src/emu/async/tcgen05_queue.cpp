@@ -46,6 +46,7 @@ bool arrive(Cluster& cluster, const TensorOp& op, Cta& cta, u32 offset) {
   std::optional<std::string> problem = "it is not initialised when a tcgen05.commit arrives";
   if (barrier != nullptr && cluster.races && op.known) {
     cluster.races->arrive(*op.known, cta, offset);
+    cluster.races->commit_reaches(op, cta, offset);
   }
   if (barrier != nullptr) problem = MbarrierTable::arrive(*barrier, 1, false);
   if (!problem && cluster.races) cluster.races->follow(cta, *barrier);

@@ -44,7 +44,10 @@ bool RaceDetector::is_known(const View& view, const Reader& other) const {
 }
 
 bool RaceDetector::is_ordered(const View& view, const Reader& other, u32 lane) const {
-  if (other.stamp.actor() == view.actor && other.cluster == cluster_.index) {
+  const bool is_own = other.cluster == cluster_.index;
+  const u32 actor = other.stamp.actor();
+  if (is_own && (actor == view.actor ||
+                 (channels_[actor] == Channel::Inits && owners_[actor] == view.actor))) {
     // Neither a strong access nor one of kParts says which lane's it was.
     const bool is_unknown = other.stamp.is_strong() || other.stamp.lane() == Stamp::kParts;
     if (other.stamp.lane() == lane || is_unknown) return true;
@@ -81,8 +84,8 @@ bool RaceDetector::judge(const View& view, u32 lane, const Place& place, const R
     return report(view, lane, place, other, other_wrote, is_before);
   }
   if (is_before || is_morally_strong(view, other)) return true;
-  const bool is_thread = is_own ? channels_[other.stamp.actor()] == Channel::Warp
-                                : other.stamp.actor() < warps_.size();
+  const bool is_thread =
+      is_own ? this->is_thread(other.stamp.actor()) : other.stamp.actor() < warps_.size();
   if (value != nullptr && other_wrote && is_thread && !other.stamp.is_strong()) {
     u32 now = 0;
     u32 next = 0;
@@ -384,6 +387,9 @@ bool RaceDetector::stamp_lanes(const LaneAccess& access, const u32* offsets) {
 
 bool RaceDetector::one(Warp& warp, const Inst& inst, const AccessRequest& request, Cta& cta,
                        u32 offset) {
+  if (&cta != warp.cta && !reach(warp, inst, 1U << request.lane, cta, request.what, offset)) {
+    return false;
+  }
   const bool is_strong = request.order == AccessOrder::Strong;
   if (is_strong) {
     strong(view(warp, inst, 1U << request.lane), request, ctas_[cta.rank].variables[offset]);
@@ -409,7 +415,8 @@ bool RaceDetector::one(Warp& warp, const Inst& inst, const AccessRequest& reques
 void RaceDetector::initialised(Warp& warp, const Inst& inst, u32 lane, const Cta& cta,
                                u32 barrier) {
   const View by = view(warp, inst, 1U << lane);
-  const Stamp stamp = Stamp::make(by.actor, by.state.epoch, lane, 15, by.pc);
+  if (by.state.inits == 0) by.state.inits = make_actor(Channel::Inits, by.actor);
+  const Stamp stamp = Stamp::make(by.state.inits, by.state.epoch, lane, 15, by.pc);
   before_write(by, cta, barrier, barrier + 8, false);
   Shadow& shadow = ctas_[cta.rank];
   shadow.writes[barrier / 4] = shadow.writes[barrier / 4 + 1] = stamp;

@@ -147,7 +147,7 @@ void RaceDetector::advise(diag::Diagnostic& diagnostic, const View& view, u32 la
       break;
   }
   const u32 actor = other.stamp.actor();
-  const bool is_thread = is_own ? channels_[actor] == Channel::Warp : actor < warps_.size();
+  const bool is_thread = is_own ? this->is_thread(actor) : actor < warps_.size();
   const bool may_be_told = !is_own || is_thread || channels_[actor] == Channel::BulkWrites;
   if (may_be_told && advise_pattern(diagnostic, view, other)) return;
   if (is_thread && (diagnostic.kind == diag::Kind::EmuRace || !is_own)) {
@@ -163,6 +163,7 @@ void RaceDetector::advise_channel(diag::Diagnostic& diagnostic, const View& view
                                   Stamp other) const {
   switch (channels_[other.actor()]) {
     case Channel::Warp:
+    case Channel::Inits:
       return help(diagnostic,
                   "before the copy is issued, its thread must know that the reads are over",
                   "bar.sync, or an mbarrier at which the readers arrive and this thread waits");

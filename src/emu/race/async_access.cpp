@@ -72,7 +72,9 @@ bool RaceDetector::range(const View& view, u32 lane, const Cells& cells, u32 off
 bool RaceDetector::issue(const BulkOp& op) {
   View by = view(*op.warp, *op.inst, 1U << op.lane);
   by.is_async = op.kind != BulkOp::Kind::Word;  // st.async and red.async are of the generic proxy
-  by.what = by.is_async ? "bulk copy" : "asynchronous store";
+  by.what = op.kind == BulkOp::Kind::Response ? "response"
+            : by.is_async                     ? "bulk copy"
+                                              : "asynchronous store";
   const u32 offset = op.shared & kOffsetMask;
   if (!is_load(op)) {
     u32& actor = by.state.bulk[op.lane];
@@ -81,6 +83,9 @@ bool RaceDetector::issue(const BulkOp& op) {
       make_actor(Channel::BulkWrites, by.actor);
     }
     const u32 group = static_cast<u32>(op.group) + 1;
+    if (op.map_address != 0) {
+      read_map(by, op, Stamp::make(actor, group, Stamp::kManyLanes, 15, by.pc));
+    }
     by.state.bulk_last[op.lane] = group;
     by.state.bulk_inst[op.lane] = op.inst;
     if (!range(by, op.lane, shared_cells(*cluster_.ctas[op.shared >> kRankShift]), offset,
@@ -101,6 +106,7 @@ bool RaceDetector::issue(const BulkOp& op) {
     Cta& cta = *cluster_.ctas[rank];
     const Cta& signalled = *cluster_.ctas[signalled_rank(op, rank)];
     const u32 barrier = op.barrier & kOffsetMask;
+    if (rank != op.issuer_rank && !is_started(by, op.lane, cta, offset)) return false;
     if (!use_barrier(*op.warp, *op.inst, op.lane, signalled, barrier)) return false;
     const PhaseKnowledge& phase = phase_of(signalled, barrier);
     const Stamp mine = Stamp::make(phase.actor, Stamp::kPending, Stamp::kManyLanes, 15, by.pc);
@@ -112,6 +118,7 @@ bool RaceDetector::issue(const BulkOp& op) {
       const u32 epoch = phase.first + static_cast<u32>(phase.phase) + 1;
       const Stamp read = Stamp::make(phase.actor, epoch, Stamp::kManyLanes, 15, by.pc);
       if (!global_part(by, op, read)) return false;
+      if (op.map_address != 0) read_map(by, op, read);
       continue;
     }
     const Cta& from = *cluster_.ctas[op.shared_from >> kRankShift];
@@ -128,6 +135,9 @@ void RaceDetector::landed(const BulkOp& op, const Cta& cta, const Cta& signalled
   const u32 epoch = known.first + static_cast<u32>(known.phase) + 1;
   known.landed = epoch;
   known.copy = op.inst;
+  if (cta.rank != op.issuer_rank || cta.rank != signalled.rank) {
+    note_peer(known.actor, *op.warp, cta, {epoch, op.shared & kOffsetMask, op.inst});
+  }
   const u32 pc = static_cast<u32>(op.inst - cluster_.program->code.data());
   const Stamp before = Stamp::make(known.actor, Stamp::kPending, Stamp::kManyLanes, 15, pc);
   const Stamp after = Stamp::make(known.actor, epoch, Stamp::kManyLanes, 15, pc);

@@ -21,7 +21,8 @@ bool Clock::includes(const Clock& other) const {
 namespace {
 
 bool includes(const Clocks& ours, const Clocks& theirs) {
-  return ours.base.includes(theirs.base) && ours.proxy.includes(theirs.proxy);
+  return ours.base.includes(theirs.base) && ours.proxy.includes(theirs.proxy) &&
+         ours.maps.includes(theirs.maps);
 }
 
 /// What both know; one of the two where it knows all that the other does.
@@ -32,6 +33,7 @@ Foreign::Entry united(const Foreign::Entry& ours, const Foreign::Entry& theirs) 
   auto both = std::make_shared<Clocks>(*ours);
   both->base.join(theirs->base);
   both->proxy.join(theirs->proxy);
+  both->maps.join(theirs->maps);
   return both;
 }
 

@@ -133,6 +133,10 @@ class Clock {
     if (seen_.size() < other.seen_.size()) seen_.resize(other.seen_.size());
     for (std::size_t i = 0; i < other.seen_.size(); ++i) seen_[i].merge(other.seen_[i]);
   }
+  /// Whether anything that the actor did is known.
+  bool knows(u32 actor) const {
+    return actor < seen_.size() && (seen_[actor].all != 0 || seen_[actor].mask != 0);
+  }
   Seen& at(u32 actor) {
     if (actor >= seen_.size()) seen_.resize(actor + 1);
     return seen_[actor];
@@ -167,11 +171,12 @@ class GroupEpochs {
   u64 first_ = 0;
 };
 
-/// What is known of another cluster: base causality, and the part that a proxy fence for global
-/// memory covers.
+/// What is known of another cluster: base causality, the part that a proxy fence for global memory
+/// covers, and what was released to the tensormap proxy with a scope that reaches here.
 struct Clocks {
   Clock base;
   Clock proxy;
+  Clock maps;
 };
 
 /// What is known of other clusters, by their number in the grid. Copies share what they agree in:
@@ -202,9 +207,13 @@ struct Knowledge {
   Clock base;
   Clock proxy;         // of shared memory
   Clock global_proxy;  // of global memory
+  Clock halfway;       // released to the asynchronous proxy of shared memory: to be acquired
   /// What tcgen05 operations behind a fence::after_thread_sync are ordered after: all that stood
-  /// before a fence::before_thread_sync of somebody, or was committed.
+  /// before a fence::before_thread_sync of somebody, or was committed. Of warps: how far they had
+  /// come, which relaxed arrivals tell too.
   Clock tensor;
+  /// What was released to the tensormap proxy, by the scope of the fence.
+  std::array<Clock, 3> maps;
   /// What stood before a fence of scope .gpu, by whomever: a relaxed write behind it tells it.
   /// Every thread fences, a barrier, one thread sets the flag: by the order of fence.sc (membar.gl)
   /// that is a release of all of them.
@@ -216,8 +225,10 @@ struct Knowledge {
     base.join(other.base);
     proxy.join(other.proxy);
     global_proxy.join(other.global_proxy);
+    halfway.join(other.halfway);
     tensor.join(other.tensor);
     fences.join(other.fences);
+    for (std::size_t i = 0; i < maps.size(); ++i) maps[i].join(other.maps[i]);
     if (!other.foreign.empty()) foreign.join(other.foreign);
     is_behind_wait = is_behind_wait || other.is_behind_wait;
   }
@@ -230,8 +241,10 @@ struct Knowledge {
     base.clear();
     proxy.clear();
     global_proxy.clear();
+    halfway.clear();
     tensor.clear();
     fences.clear();
+    for (Clock& released : maps) released.clear();
     foreign.clear();
     is_behind_wait = false;
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,6 +28,37 @@ struct BulkOp;
 struct TensorOp;
 struct TensorRegion;
 struct LaunchTrace;
+
+/// The last accesses of an actor to shared memory of a CTA that is not its own.
+struct PeerAccess {
+  struct Last {
+    u32 epoch = 0;  // 0: none
+    u32 offset = 0;
+    const Inst* inst = nullptr;
+  };
+  std::array<Last, kLanes> lanes;
+  Last many;             // of an asynchronous operation
+  Warp* warp = nullptr;  // that issued it
+};
+
+/// fence.proxy.tensormap::generic.acquire: who, when, and what had been released to it.
+struct MapAcquire {
+  u32 actor = 0;
+  u32 epoch = 0;
+  u32 mask = 0;
+  u32 rank = 0;  // of the CTA
+  Scope scope = Scope::Cta;
+  Knowledge known;
+};
+
+/// A copy that may still read the tensor map it was given: until it is complete, or until its
+/// thread has waited for the group that it would be in.
+struct MapRead {
+  Stamp stamp;  // of the copy
+  u32 warp = 0;
+  u32 lane = 0;
+  u64 group = 0;
+};
 
 class RaceDetector {
  public:
@@ -89,16 +121,42 @@ class RaceDetector {
   std::shared_ptr<Knowledge> committed(const TensorOp& op);
   void arrive(const Knowledge& known, const Cta& cta, u32 barrier);
 
-  /// A copy that nobody has waited for, when all is over.
+  // --- tensor maps that the kernel changes: map.cpp --------------------------------------------
+  /// fence.proxy.tensormap::generic.release and acquire; address 0: of all maps.
+  void release_maps(Warp& warp, u32 mask, Scope scope);
+  void acquire_map(Warp& warp, u32 mask, u64 address, Scope scope);
+  /// tensormap.cp_fenceproxy has written the map at `address`.
+  void copied_map(Warp& warp, u64 address, Scope scope);
+  /// A thread is about to change the map at `address`.
+  bool change_map(Warp& warp, const Inst& inst, u32 lane, u64 address);
+  /// A copy is about to use the map at `address`.
+  bool use_map(Warp& warp, const Inst& inst, u32 lane, u64 address);
+
+  // --- other CTAs of the cluster: peers.cpp ----------------------------------------------------
+  /// Threads touch shared memory of another CTA, which must be known to have started; that it has
+  /// not ended is judged when all is over.
+  bool reach(Warp& warp, const Inst& inst, u32 mask, const Cta& cta, std::string_view what,
+             u32 offset);
+  /// tcgen05.commit arrives at an mbarrier of another CTA.
+  void commit_reaches(const TensorOp& op, const Cta& cta, u32 offset);
+  /// Lanes exit: barrier.cluster no longer waits for them.
+  void exited(Warp& warp, u32 mask, u64 generation);
+
+  /// When all is over: a copy that nobody has waited for, an access to a CTA that may have ended.
   std::unique_ptr<diag::Diagnostic> unfinished();
+  std::unique_ptr<diag::Diagnostic> outlived();
 
   // --- synchronisation -------------------------------------------------------------------------
   void release(Warp& warp, u32 mask, Knowledge& into);
   void acquire(Warp& warp, u32 mask, const Knowledge& from);
   /// The lanes of the warp know what each of them did and knows.
   void sync_lanes(Warp& warp);
+  /// fence.mbarrier_init: of mbarriers that were initialised, and nothing else.
+  void fence_inits(Warp& warp, u32 mask);
   /// Between the generic and the asynchronous proxy, for these state spaces.
   void fence_proxy(Warp& warp, u32 mask, bool is_shared, bool is_global);
+  /// The same one way, in two halves (fence.proxy.async::generic), of shared memory.
+  void fence_halves(Warp& warp, u32 mask, Semantics semantics, Scope scope);
   /// A fence between threads.
   void fence(Warp& warp, u32 mask, Semantics semantics, Scope scope);
   BarrierKnowledge& named_barrier(const Cta& cta, u32 id) { return ctas_[cta.rank].barriers[id]; }
@@ -112,7 +170,7 @@ class RaceDetector {
   void met(const Cta& cta, u32 barrier);
   void passed(Warp& warp, u32 mask, const BarrierKnowledge& barrier, u64 complete);
   /// An arrival that tells only what stood before a fence.
-  void arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation);
+  void arrive_relaxed(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 generation);
   void arrive(Warp& warp, u32 mask, const Cta& cta, u32 barrier);
   void waited(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier);
   /// The same by .relaxed instructions: they order tcgen05 operations, and the rest with a fence.
@@ -141,6 +199,7 @@ class RaceDetector {
     TensorIssued,  // the same, as far as they are issued; the actor behind Tensor
     TensorLoads,   // of one warp
     TensorStores,
+    Inits,  // mbarrier.init of one warp: an access of the generic proxy as any other
   };
 
   struct Shadow {
@@ -155,6 +214,7 @@ class RaceDetector {
     u32 met_in_part = 0;  // barriers at which a warp has arrived with some of its lanes
     std::vector<Stamp> tensor_writes;  // of 16 lanes and one column each; made on use
     std::vector<Stamp> tensor_reads;
+    std::map<u32, PeerAccess> peers;  // by actor
   };
 
   struct WarpState {
@@ -174,7 +234,9 @@ class RaceDetector {
     LoadLog loads;
     u64 safe_write = 0;  // keys that every lane is known to be ordered behind
     u64 safe_read = 0;
-    u32 era = 1;  // of cp.async
+    u32 inits = 0;  // actor of mbarrier.init, 0: none yet
+    u32 met = 0;    // CTAs that every lane knows to have started
+    u32 era = 1;    // of cp.async
     u32 copies = 0;
     std::array<u32, kLanes> bulk{};       // actors of bulk groups, 0: none yet
     std::array<u32, kLanes> bulk_last{};  // epoch of the last
@@ -244,8 +306,15 @@ class RaceDetector {
   u32 make_actor(Channel channel, u32 warp = 0);
   View view(Warp& warp, const Inst& inst, u32 mask);
   bool is_async(u32 actor) const {
-    return channels_[actor] != Channel::Warp && channels_[actor] != Channel::Copies;
+    return channels_[actor] != Channel::Warp && channels_[actor] != Channel::Copies &&
+           channels_[actor] != Channel::Inits;
   }
+  /// A thread's own accesses.
+  bool is_thread(u32 actor) const {
+    return channels_[actor] == Channel::Warp || channels_[actor] == Channel::Inits;
+  }
+  /// Notes that these lanes have come as far as they have.
+  void mark_self(Clock& clock, const Warp& warp, u32 mask) const;
   PhaseKnowledge& phase_of(const Cta& cta, u32 barrier);
   void hand_on(Warp& warp, u32 mask, Knowledge& into);
 
@@ -304,6 +373,19 @@ class RaceDetector {
   bool global_range(const View& view, u32 lane, u64 address, u64 bytes, Stamp mine);
   bool global_part(const View& view, const BulkOp& op, Stamp mine);
 
+  /// Whether the CTA is known to have started; false with the fault recorded.
+  bool is_started(const View& view, u32 lane, const Cta& cta, u32 offset);
+  bool knows_start(const Knowledge& knowledge, u32 rank) const;
+  void note_peer(u32 actor, Warp& warp, const Cta& cta, const PeerAccess::Last& last);
+  diag::Diagnostic peer_diagnostic(const Warp& warp, std::string_view what, u32 rank, u32 offset,
+                                   std::string problem) const;
+
+  enum class MapGap : u8 { None, Scope, Release, Acquire };
+  MapGap map_gap(const View& view, u32 lane, u64 address, const Reader& write);
+  MapGap release_gap(const MapAcquire& acquire, u64 address, const Reader& write) const;
+  bool report_map(const View& view, u32 lane, u64 address, const Reader& write, MapGap gap);
+  void read_map(const View& view, const BulkOp& op, Stamp mine);
+
   // --- release and acquire patterns: strong.cpp ------------------------------------------------
   void strong(const View& view, const AccessRequest& request, SyncVariable& variable);
   void observe(const View& view, u32 lane, SyncVariable& variable, Semantics semantics);
@@ -352,7 +434,9 @@ class RaceDetector {
   BarrierKnowledge cluster_barrier_;
   std::unique_ptr<GlobalShadow> own_global_;
   GlobalShadow& global_;
-  const LaunchTrace* before_ = nullptr;  // the launch that this one may overlap
+  const LaunchTrace* before_ = nullptr;              // the launch that this one may overlap
+  std::map<u64, std::vector<MapAcquire>> acquires_;  // by address; 0: of all
+  std::map<u64, std::vector<MapRead>> map_reads_;    // by address
   std::set<u64> warned_;
 };
 

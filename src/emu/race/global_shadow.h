@@ -81,6 +81,13 @@ struct SyncVariable {
   u64 version = 0;
 };
 
+/// A tensor map that tensormap.cp_fenceproxy wrote: the copy itself is released.
+struct MapCopy {
+  Stamp write;
+  u64 cluster = 0;
+  Scope scope = Scope::Cta;
+};
+
 class GlobalShadow {
  public:
   GlobalPage& page(u64 address) {
@@ -101,6 +108,7 @@ class GlobalShadow {
   Pages take_pages() { return std::move(pages_); }
 
   ReaderSets sets;
+  std::unordered_map<u64, MapCopy> map_copies;  // by address
 
  private:
   struct Near {

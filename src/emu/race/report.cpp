@@ -67,7 +67,7 @@ bool RaceDetector::report(const View& view, u32 lane, const Place& place, const 
                           bool other_wrote, bool only_fence) {
   const bool is_own = other.cluster == cluster_.index;
   const u32 actor = other.stamp.actor();
-  const bool other_is_async = is_own ? channels_[actor] != Channel::Warp : actor >= warps_.size();
+  const bool other_is_async = is_own ? !is_thread(actor) : actor >= warps_.size();
   const diag::Kind kind =
       kind_of(view.is_async, view.is_write, other_is_async, other_wrote, only_fence);
   if (cluster_.launch->options.is_ignored(kind)) return true;

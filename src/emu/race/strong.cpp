@@ -22,7 +22,8 @@ u32 RaceDetector::distance(const View& view, const SyncVariable::Part& part) con
 Knowledge RaceDetector::arriving(SyncVariable::Part& part) const {
   if (part.cluster == cluster_.index) return part.known;
   if (!part.abroad) {
-    part.abroad = std::make_shared<const Clocks>(Clocks{part.known.base, part.known.global_proxy});
+    part.abroad = std::make_shared<const Clocks>(
+        Clocks{part.known.base, part.known.global_proxy, part.known.maps.back()});
   }
   Knowledge known;
   known.foreign = part.known.foreign;
@@ -95,6 +96,7 @@ void RaceDetector::publish(const View& view, const AccessRequest& request, SyncV
     Knowledge fenced;
     fenced.base = view.knowledge.fences;
     fenced.global_proxy = view.knowledge.global_proxy;
+    fenced.maps = view.knowledge.maps;
     fenced.foreign = view.knowledge.foreign;
     fenced.is_behind_wait = view.knowledge.is_behind_wait;
     add_part(view, variable, request.scope, fenced);

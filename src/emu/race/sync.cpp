@@ -46,21 +46,30 @@ PhaseKnowledge& RaceDetector::phase_of(const Cta& cta, u32 barrier) {
   return at->second;
 }
 
+void RaceDetector::mark_self(Clock& clock, const Warp& warp, u32 mask) const {
+  const u32 self = number(warp);
+  const WarpState& state = warps_[self];
+  const auto mark = [&](u32 actor) {
+    if ((warp.live & ~mask) == 0) {
+      clock.at(actor).all = state.epoch;
+    } else {
+      clock.at(actor).merge({0, state.epoch, mask});
+    }
+  };
+  mark(self);
+  if (state.inits != 0) mark(state.inits);
+}
+
 void RaceDetector::release(Warp& warp, u32 mask, Knowledge& into) {
   settle_loads(warps_[number(warp)]);
   hand_on(warp, mask, into);
 }
 
 void RaceDetector::hand_on(Warp& warp, u32 mask, Knowledge& into) {
-  const u32 self = number(warp);
-  WarpState& state = warps_[self];
+  WarpState& state = warps_[number(warp)];
   // Each lane hands on what it knows: together they know what the best informed of them does.
   into.join((mask & state.some_mask) != 0 ? state.some : state.all);
-  if ((warp.live & ~mask) == 0) {
-    into.base.at(self).all = state.epoch;
-  } else {
-    into.base.at(self).merge({0, state.epoch, mask});
-  }
+  mark_self(into.base, warp, mask);
   ++state.epoch;
 }
 
@@ -78,25 +87,20 @@ void RaceDetector::acquire(Warp& warp, u32 mask, const Knowledge& from) {
 }
 
 void RaceDetector::sync_lanes(Warp& warp) {
-  const u32 self = number(warp);
-  WarpState& state = warps_[self];
+  WarpState& state = warps_[number(warp)];
   settle_loads(state);
   if (state.some_mask != 0) state.all.join(state.some);
   state.some_mask = 0;
-  state.all.base.at(self).all = state.epoch++;
+  mark_self(state.all.base, warp, warp.live);
+  ++state.epoch;
 }
 
 void RaceDetector::fence_proxy(Warp& warp, u32 mask, bool is_shared, bool is_global) {
-  const u32 self = number(warp);
-  WarpState& state = warps_[self];
+  WarpState& state = warps_[number(warp)];
   settle_loads(state);
   const auto cover = [&](Clock& proxy, const Clock& base) {
     proxy.join(base);
-    if ((warp.live & ~mask) == 0) {
-      proxy.at(self).all = state.epoch;
-    } else {
-      proxy.at(self).merge({0, state.epoch, mask});
-    }
+    mark_self(proxy, warp, mask);
   };
   const auto fence = [&](Knowledge& knowledge) {
     if (is_shared) cover(knowledge.proxy, knowledge.base);
@@ -110,6 +114,25 @@ void RaceDetector::fence_proxy(Warp& warp, u32 mask, bool is_shared, bool is_glo
   ++state.epoch;
 }
 
+void RaceDetector::fence_halves(Warp& warp, u32 mask, Semantics semantics, Scope scope) {
+  WarpState& state = warps_[number(warp)];
+  const auto both = [&](auto&& change) {
+    change(state.all);
+    if (state.some_mask != 0) change(state.some);
+  };
+  if (acquires(semantics)) fence(warp, mask, Semantics::Acquire, scope);
+  if (releases(semantics)) {
+    both([&](Knowledge& knowledge) {
+      knowledge.halfway.join(knowledge.base);
+      mark_self(knowledge.halfway, warp, mask);
+    });
+    fence(warp, mask, Semantics::Release, scope);
+  }
+  if (acquires(semantics)) {
+    both([](Knowledge& knowledge) { knowledge.proxy.join(knowledge.halfway); });
+  }
+}
+
 void RaceDetector::fence(Warp& warp, u32 mask, Semantics semantics, Scope scope) {
   WarpState& state = warps_[number(warp)];
   const u32 reach = static_cast<u32>(scope);
@@ -120,19 +143,23 @@ void RaceDetector::fence(Warp& warp, u32 mask, Semantics semantics, Scope scope)
   }
   if (!releases(semantics)) return;
   if (scope == Scope::Gpu) {
-    const u32 self = number(warp);
     const auto cover = [&](Knowledge& knowledge) {
       knowledge.fences.join(knowledge.base);
-      if ((warp.live & ~mask) == 0) {
-        knowledge.fences.at(self).all = state.epoch;
-      } else {
-        knowledge.fences.at(self).merge({0, state.epoch, mask});
-      }
+      mark_self(knowledge.fences, warp, mask);
     };
     cover(state.all);
     if (state.some_mask != 0) cover(state.some);
   }
   release(warp, mask, state.fenced[reach]);
+}
+
+void RaceDetector::fence_inits(Warp& warp, u32 mask) {
+  WarpState& state = warps_[number(warp)];
+  if (state.inits == 0) return;
+  Clock all;
+  mark_self(all, warp, mask);
+  state.fenced[static_cast<u32>(Scope::Cluster)].base.at(state.inits).merge(all.at(state.inits));
+  ++state.epoch;
 }
 
 void RaceDetector::wait_for_grids(Warp& warp, u32 mask) {
@@ -165,9 +192,13 @@ void RaceDetector::meet(Warp& warp, u32 mask, u32 barrier, u64 generation) {
   hand_on(warp, mask, known.arrived);
 }
 
-void RaceDetector::arrive_relaxed(Warp& warp, BarrierKnowledge& barrier, u64 generation) {
+void RaceDetector::arrive_relaxed(Warp& warp, u32 mask, BarrierKnowledge& barrier, u64 generation) {
   barrier.enter(generation);
-  for (const Knowledge& fenced : warps_[number(warp)].fenced) barrier.arrived.join(fenced);
+  WarpState& state = warps_[number(warp)];
+  settle_loads(state);
+  for (const Knowledge& fenced : state.fenced) barrier.arrived.join(fenced);
+  mark_self(barrier.arrived.tensor, warp, mask);
+  ++state.epoch;
 }
 
 void RaceDetector::passed(Warp& warp, u32 mask, const BarrierKnowledge& barrier, u64 complete) {
@@ -201,7 +232,15 @@ void RaceDetector::waited(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& 
 }
 
 void RaceDetector::wait_bulk(Warp& warp, u32 lane, u64 end, bool is_read) {
-  const u32 actor = warps_[number(warp)].bulk[lane];
+  // The wait is for reads of the maps too, of copies into shared memory as well: CUTLASS changes
+  // a map behind it.
+  const u32 self = number(warp);
+  for (auto& [address, reads] : map_reads_) {
+    std::erase_if(reads, [&](const MapRead& read) {
+      return read.warp == self && read.lane == lane && read.group < end;
+    });
+  }
+  const u32 actor = warps_[self].bulk[lane];
   if (actor == 0 || end == 0) return;
   Knowledge done;
   done.merge(actor, {static_cast<u32>(end), 0, 0});

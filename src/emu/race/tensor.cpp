@@ -158,7 +158,12 @@ bool RaceDetector::issue(const TensorOp& op) {
   by.is_async = true;
   by.what = op.kind == TensorOp::Kind::Copy ? "tcgen05.cp" : "tcgen05.mma";
   Cursor cursor;
+  const Cta* noted = nullptr;
   return each_shared_chunk(op, [&](Cta& cta, u32 offset) {
+    if (&cta != op.warp->cta && &cta != noted) {
+      note_peer(actor, *op.warp, cta, {mine.epoch(), offset, op.inst});
+      noted = &cta;
+    }
     return walk(by, op.lane, shared_cells(cta), offset, 16, mine, cursor);
   });
 }
@@ -183,11 +188,13 @@ void RaceDetector::arrive(const Knowledge& known, const Cta& cta, u32 barrier) {
 }
 
 void RaceDetector::arrive_relaxed(Warp& warp, u32 mask, const Cta& cta, u32 barrier) {
-  const WarpState& state = warps_[number(warp)];
+  WarpState& state = warps_[number(warp)];
   const Knowledge& known = (mask & state.some_mask) != 0 ? state.some : state.all;
   Knowledge& arrived = phase_of(cta, barrier).arrived;
   for (const Knowledge& fenced : state.fenced) arrived.join(fenced);
   arrived.tensor.join(known.tensor);
+  mark_self(arrived.tensor, warp, mask);
+  ++state.epoch;
 }
 
 void RaceDetector::waited_relaxed(Warp& warp, u32 mask, const Cta& cta, const Mbarrier& barrier) {

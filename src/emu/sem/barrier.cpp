@@ -147,7 +147,7 @@ Step cluster_arrive(Warp& warp, const Inst& inst, u32 mask) {
   ++cluster.progress;
   if (RaceDetector* races = cluster.races.get()) {
     if (inst.flag) {
-      races->arrive_relaxed(warp, races->cluster_barrier(), cluster.generation);
+      races->arrive_relaxed(warp, mask, races->cluster_barrier(), cluster.generation);
     } else {
       races->arrive(warp, mask, races->cluster_barrier(), cluster.generation);
     }

@@ -52,20 +52,22 @@ bool shared_place(Warp& warp, const Inst& inst, AccessRequest request, u32& addr
   return true;
 }
 
-bool set_completion(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
-  AccessRequest request{
-      Space::SharedCluster, bulk_address(warp, inst, kBarrier, lane), 8, 8, lane, false,
-      "mbarrier access"};
+bool set_barrier(Warp& warp, const Inst& inst, u32 lane, Space space, BulkOp& op) {
+  const AccessRequest request{
+      space, bulk_address(warp, inst, kBarrier, lane), 8, 8, lane, false, "mbarrier access"};
   if (!shared_place(warp, inst, request, op.barrier)) return false;
-  op.is_pair = inst.flag2;
   Cta& cta = *warp.cta->cluster->ctas[op.barrier >> kRankShift];
-  if (!inst.flag && cta.mbarriers.find(op.barrier & kOffsetMask) == nullptr) {
-    warp.active = 1U << lane;
-    warp.fail(inst, diag::Diagnostic(diag::Kind::EmuMbarrier,
-                                     {describe_address(warp, Space::Shared, op.barrier),
-                                      "it is not initialised"}));
-    return false;
-  }
+  if (inst.flag || cta.mbarriers.find(op.barrier & kOffsetMask) != nullptr) return true;
+  warp.active = 1U << lane;
+  warp.fail(inst, diag::Diagnostic(diag::Kind::EmuMbarrier,
+                                   {describe_address(warp, Space::Shared, op.barrier),
+                                    "it is not initialised"}));
+  return false;
+}
+
+bool set_completion(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
+  if (!set_barrier(warp, inst, lane, Space::SharedCluster, op)) return false;
+  op.is_pair = inst.flag2;
   if (!inst.flag) return true;
   if (op.is_pair && warp.cta->cluster->ctas.size() % 2 != 0) {
     refuse_bulk(warp, inst, lane,

@@ -33,6 +33,9 @@ inline u32 bulk_word(Warp& warp, const Inst& inst, u32 field, u32 lane) {
 Step refuse_bulk(Warp& warp, const Inst& inst, u32 lane, const std::string& why);
 /// Shared address with its rank, checked; the generic form is accepted too.
 bool shared_place(Warp& warp, const Inst& inst, AccessRequest request, u32& address);
+/// The mbarrier that says that the operation is complete; of a multicast (inst.flag) each CTA has
+/// one, which is looked for when it is.
+bool set_barrier(Warp& warp, const Inst& inst, u32 lane, Space space, BulkOp& op);
 /// The mbarrier and multicast mask of a copy into shared memory. inst.flag: multicast, flag2:
 /// .cta_group::2.
 bool set_completion(Warp& warp, const Inst& inst, u32 lane, BulkOp& op);

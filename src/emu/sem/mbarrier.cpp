@@ -56,6 +56,13 @@ Step refuse(Warp& warp, const Inst& inst, u32 lane, const Target& target,
                                     {describe_address(warp, Space::Shared, address), problem}));
 }
 
+/// Whether the mbarrier is in a CTA that these lanes may reach; false with the fault recorded.
+bool reach(Warp& warp, const Inst& inst, u32 mask, const Target& target) {
+  RaceDetector* races = warp.cta->cluster->races.get();
+  return races == nullptr || target.cta == warp.cta ||
+         races->reach(warp, inst, mask, *target.cta, "mbarrier access", target.offset);
+}
+
 Mbarrier* find(Warp& warp, const Inst& inst, u32 lane, Target& target) {
   if (!locate(warp, inst, lane, target)) return nullptr;
   Mbarrier* barrier = target.cta->mbarriers.find(target.offset);
@@ -116,6 +123,7 @@ Step arrive(Warp& warp, const Inst& inst, u32 mask) {
     if (barrier == nullptr) return Step::Fault;
     if (races != nullptr && (released.cta != target.cta || released.offset != target.offset)) {
       // Lanes of one instruction arrive at one barrier in nearly every program: once for all.
+      if (!reach(warp, inst, mask, target)) return Step::Fault;
       if (inst.ftz) {
         races->arrive_relaxed(warp, mask, *target.cta, target.offset);
       } else {
@@ -150,7 +158,7 @@ Step expect_tx(Warp& warp, const Inst& inst, u32 mask) {
   return for_lanes(mask, [&](u32 lane) {
     Target target;
     Mbarrier* barrier = find(warp, inst, lane, target);
-    if (barrier == nullptr) return Step::Fault;
+    if (barrier == nullptr || !reach(warp, inst, 1U << lane, target)) return Step::Fault;
     barrier->last_tx = &inst;
     const i64 bytes = warp.lanes32(inst.b)[lane];
     const auto problem = inst.flag ? MbarrierTable::complete(*barrier, bytes)

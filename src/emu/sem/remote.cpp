@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asynchronous operations on a word: st.async and red.async on a cluster's shared memory (PTX ISA,
-// "st.async", "red.async"), and clusterlaunchcontrol, whose answer comes the same way. No cluster
-// of an emulated grid waits to be launched on a processor, so there is never one to cancel.
-#include <array>
+// "st.async", "red.async").
 #include <cstring>
 
 #include "cluster.h"
@@ -57,44 +55,6 @@ Step send(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-/// The answer to a request for another cluster: there is none. flag: to every CTA of the cluster.
-Step try_cancel(Warp& warp, const Inst& inst, u32 mask) {
-  Cluster& cluster = *warp.cta->cluster;
-  for (u32 rest = mask; rest != 0; rest &= rest - 1) {
-    const u32 lane = Warp::first_lane(rest);
-    BulkOp op = issued_by(warp, inst, lane);
-    op.bytes = 16;
-    const AccessRequest request{
-        Space::Shared, bulk_address(warp, inst, kShared, lane), 16, 16, lane, true, "response"};
-    if (!shared_place(warp, inst, request, op.shared)) return Step::Fault;
-    const AccessRequest barrier{
-        Space::Shared,    bulk_address(warp, inst, kBarrier, lane), 8, 8, lane, false,
-        "mbarrier access"};
-    if (!shared_place(warp, inst, barrier, op.barrier)) return Step::Fault;
-    if (inst.flag) op.cta_mask = (1U << cluster.ctas.size()) - 1;
-    if (!cluster.bulk.issue(cluster, op)) return Step::Fault;
-  }
-  return Step::Next;
-}
-
-Step is_canceled(Warp& warp, const Inst& inst, u32 mask) {
-  u32& p = warp.predicate(inst.d);
-  u32 answer = 0;
-  each_active(
-      mask, [&](u32 lane) { answer |= static_cast<u32>(warp.lanes64(inst.a)[lane] & 1U) << lane; });
-  p = (p & ~mask) | answer;
-  return Step::Next;
-}
-
-/// Its result is undefined unless the request was granted.
-Step first_cta(Warp& warp, const Inst& inst, u32 mask) {
-  const u32 lane = Warp::first_lane(mask);
-  warp.active = 1U << lane;
-  return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuOperandValue,
-                                          {warp.program->source(inst).spelling->text,
-                                           "the response says that no cluster was cancelled"}));
-}
-
 bool set_word_operands(Lowering& low, Ty type, u32 elements) {
   Inst& out = low.out;
   if (low.count() < 3) {
@@ -138,29 +98,6 @@ Handler select_red_async(Lowering& low) {
   low.out.e = static_cast<u32>(type);
   if (!can_reduce(op, type)) return nullptr;
   return set_word_operands(low, type, 1) ? &send : nullptr;
-}
-
-Handler select_try_cancel(Lowering& low) {
-  low.ignore({"try_cancel", "async", "shared::cta", "mbarrier::complete_tx::bytes", "b128"});
-  low.out.flag = low.take("multicast::cluster::all");
-  low.out.kind = static_cast<u8>(BulkOp::Kind::Word);
-  std::vector<u32> list;
-  add_bulk_address(list, low, low.operand(0));
-  list.insert(list.end(), {0, 4, 0});
-  add_bulk_address(list, low, low.operand(1));
-  list.insert(list.end(), {0, 0});
-  low.set_list(list);
-  return &try_cancel;
-}
-
-Handler select_query_cancel(Lowering& low) {
-  const bool is_question = low.is_word("is_canceled");
-  low.ignore({"query_cancel", "pred", "b128", "b32", "v4", "get_first_ctaid", "get_first_ctaid::x",
-              "get_first_ctaid::y", "get_first_ctaid::z"});
-  if (!is_question) return &first_cta;
-  low.out.d = low.predicate_dest(low.operand(0));
-  low.out.a = low.source(1, Ty::B128);
-  return &is_canceled;
 }
 
 }  // namespace pyptx::emu

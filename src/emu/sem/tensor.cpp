@@ -5,6 +5,7 @@
 // rows themselves are async/tensor_copy.cpp.
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "select.h"
 #include "sem/bulk.h"
 #include "tensor_map.h"
@@ -30,8 +31,20 @@ bool read_map(Warp& warp, const Inst& inst, u32 lane, BulkOp& op) {
                         false,
                         "tensor map read",
                         AccessOrder::Asynchronous};
+  const Space space = classify(request.address);
+  if (space == Space::SharedCluster || space == Space::Local) {
+    return bad_map(warp, inst, lane,
+                   "it lies in " + std::string(space == Space::Local ? "local" : "shared") +
+                       " memory, where no copy finds it; tensormap.cp_fenceproxy takes it to "
+                       "global memory");
+  }
   const std::byte* bytes = resolve(warp, inst, request);
   if (bytes == nullptr) return false;
+  if (space == Space::Global) {
+    RaceDetector* races = warp.cta->cluster->races.get();
+    if (races != nullptr && !races->use_map(warp, inst, lane, request.address)) return false;
+    op.map_address = request.address;
+  }
   const std::optional<DecodedMap> decoded = decode_map(bytes);
   if (!decoded) {
     return bad_map(warp, inst, lane,
@@ -175,6 +188,7 @@ Handler choose(Lowering& low, Direction direction) {
   const auto parts = low.children(map);
   if (map.kind != ir::OperandKind::Address || parts.size() != 2) return nullptr;
   std::vector<u32> list;
+  list.reserve(kCoordinates + 8);
   if (direction == Direction::Prefetch) {
     list.insert(list.end(), {0, 4, 0});
   } else {

@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "lanes.h"
+#include "race/detector.h"
 #include "relaxed.h"
 #include "select.h"
 #include "tensor_map.h"
@@ -88,6 +89,10 @@ Step replace(Warp& warp, const Inst& inst, u32 mask) {
     request.lane = lane;
     request.is_write = true;
     request.what = "tensor map write";
+    RaceDetector* races = warp.cta->cluster->races.get();
+    if (races != nullptr && !races->change_map(warp, inst, lane, request.address)) {
+      return Step::Fault;
+    }
     std::byte* bytes = resolve(warp, inst, request);
     if (bytes == nullptr) return Step::Fault;
     std::optional<DecodedMap> decoded = decode_map(bytes);
@@ -111,13 +116,15 @@ Step replace(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-/// a: destination in global memory, b: source in shared memory (c: its lane bytes).
+/// a: destination in global memory, b: source in shared memory (c: its lane bytes); e: Scope.
 Step copy_map(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = warp.converge(inst, warp.live, mask);
   if (step != Step::Next) return step;
   const u32 lane = Warp::first_lane(mask);
-  AccessRequest request{Space::Global,    lane_address(warp, inst, lane), 128, 128, lane, true,
-                        "tensor map copy"};
+  const u64 address = lane_address(warp, inst, lane);
+  RaceDetector* races = warp.cta->cluster->races.get();
+  if (races != nullptr && !races->change_map(warp, inst, lane, address)) return Step::Fault;
+  AccessRequest request{Space::Global, address, 128, 128, lane, true, "tensor map copy"};
   std::byte* to = resolve(warp, inst, request);
   if (to == nullptr) return Step::Fault;
   request.space = Space::Shared;
@@ -128,6 +135,7 @@ Step copy_map(Warp& warp, const Inst& inst, u32 mask) {
   const std::byte* from = resolve(warp, inst, request);
   if (from == nullptr) return Step::Fault;
   copy_to_global(to, from, 128);
+  if (races != nullptr) races->copied_map(warp, address, static_cast<Scope>(inst.e));
   return Step::Next;
 }
 
@@ -168,8 +176,12 @@ Handler select_tensormap_replace(Lowering& low) {
 }
 
 Handler select_tensormap_copy(Lowering& low) {
-  low.ignore({"cp_fenceproxy", "global", "shared::cta", "tensormap::generic", "release", "cta",
-              "cluster", "gpu", "sys", "sync", "aligned"});
+  const std::string_view scope = low.take_any({"cta", "cluster", "gpu", "sys"});
+  low.out.e = static_cast<u32>(scope == "cta"       ? Scope::Cta
+                               : scope == "cluster" ? Scope::Cluster
+                                                    : Scope::Gpu);
+  low.ignore({"cp_fenceproxy", "global", "shared::cta", "tensormap::generic", "release", "sync",
+              "aligned"});
   const AddressOperand from = low.address(low.operand(1));
   low.out.b = from.base;
   low.out.c = from.base_bytes;

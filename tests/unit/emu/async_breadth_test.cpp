@@ -283,31 +283,6 @@ TEST(AsyncWord, IsSeenWhenItsBytesHaveCome) {
   }
 }
 
-TEST(LaunchControl, ThereIsNoClusterToCancel) {
-  std::vector<std::uint32_t> out(1, 7);
-  Bench bench(for_blackwell(entry(R"(
-    ld.param.u64 %rd0, [p0];
-    mov.u32 %r1, tile;
-    mov.u32 %r2, bar;
-    mbarrier.init.shared::cta.b64 [%r2], 1;
-    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
-    clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];
-  WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
-    @!%p1 bra WAIT;
-    .reg .b128 answer;
-    ld.shared.b128 answer, [%r1];
-    clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, answer;
-    selp.u32 %r3, 1, 0, %p2;
-    st.global.u32 [%rd0], %r3;
-    ret;)",
-                                  kTile)));
-  bench.buffer(0, out);
-  bench.launch.options.races = true;
-  bench.run();
-  EXPECT_THAT(out, ElementsAre(0));
-}
-
 TEST(TensorMapEdit, FieldsAreReplacedAndTheMapIsCopied) {
   std::vector<std::uint32_t> data{1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<std::uint32_t> out(4);
@@ -326,6 +301,38 @@ TEST(TensorMapEdit, FieldsAreReplacedAndTheMapIsCopied) {
   bench.buffer(1, out);
   bench.run();
   EXPECT_THAT(out, ElementsAre(5, 6, 7, 0));
+}
+
+TEST(TensorMapEdit, IsUsedBehindItsFencesOnly) {
+  std::vector<std::uint32_t> data{1, 2, 3, 4, 5, 6, 7, 8};
+  layout::TensorMap map;
+  map.type = layout::MapType::U32;
+  map.rank = 1;
+  map.dims = {8};
+  map.box = {4};
+  const std::string change = "tensormap.replace.tile.global_dim.global.b1024.b32 [%rd0], 0, 2;\n";
+  const std::string release = "fence.proxy.tensormap::generic.release.gpu;\n";
+  const std::string acquire = "fence.proxy.tensormap::generic.acquire.gpu [%rd0], 128;\n";
+  const auto run = [&](const std::string& fences) {
+    std::vector<std::uint32_t> out(4, 9);
+    Bench bench(load_text(
+        change + fences +
+            "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+            "[%r1], [%rd0, {0}], [%r2];",
+        "16"));
+    give_map(bench, map, data);
+    bench.buffer(1, out);
+    bench.launch.options.races = true;
+    std::string text = bench.failure();
+    if (text.empty()) {
+      EXPECT_THAT(out, ElementsAre(1, 2, 0, 0));
+    }
+    return text;
+  };
+  EXPECT_EQ(run(release + acquire), "");
+  EXPECT_THAT(run(acquire), HasSubstr("not released to the tensormap proxy"));
+  EXPECT_THAT(run(release), HasSubstr("no fence.proxy.tensormap::generic.acquire"));
+  EXPECT_THAT(run(acquire + release), HasSubstr("PTX0946"));
 }
 
 TEST(Mbarrier, TransactionsDropsAndPendingCounts) {

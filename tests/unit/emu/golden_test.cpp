@@ -40,6 +40,8 @@ TEST(EmulatorGoldens, EveryRendering) {
     bench.launch.buffers[0].element_bytes = 8;
     bench.launch.params.resize(8);
     bench.launch.block = {option(text, "threads", 32), 1, 1};
+    const std::uint32_t ctas = option(text, "cluster", 1);
+    bench.launch.grid = bench.launch.cluster = {ctas, 1, 1};
     bench.launch.options.races = option(text, "races", 0) != 0;
     if (option(text, "interrupt", 0) != 0) bench.launch.options.interrupt = [] { return true; };
     bench.launch.options.limit_steps = option(text, "steps", 0);
