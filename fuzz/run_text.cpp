@@ -127,9 +127,11 @@ Outcome run_text(std::string_view text) {
   if (!program) return Outcome::Undecodable;
   // A module may have as much as the machine does; what counts here is how many are tried.
   std::uint64_t bytes = 0;
-  for (const auto* list : {&(*module)->variables, &entry->variables}) {
-    for (const ir::Variable& variable : *list) bytes += std::min(variable.size(), kMostBytes + 1);
-  }
+  const auto count = [&](const std::vector<ir::Variable>& variables) {
+    for (const ir::Variable& one : variables) bytes += std::min(one.size(), kMostBytes + 1);
+  };
+  count((*module)->variables);
+  count(entry->variables);
   if (bytes > kMostBytes) return Outcome::Undecodable;
   const std::vector<Memory> memory = bind(**program, launch);
   std::ostringstream output;
