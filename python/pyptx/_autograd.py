@@ -145,12 +145,18 @@ _make_functions._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def _torch_functions(pair: DifferentiableKernel) -> Any:
     import torch
 
+    def run(ctx: Any, *inputs: Any) -> Any:
+        outputs = pair.forward(*inputs)
+        KernelFunction._keep(ctx, inputs)
+        return outputs
+
+    def run_two(ctx: Any, first: Any, *rest: Any) -> Any:
+        return run(ctx, first, *rest)
+
     class KernelFunction(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            outputs = pair.forward(*inputs)
-            KernelFunction._keep(ctx, inputs)
-            return outputs
+        # Where no gradient is wanted Dynamo inlines `forward`, and takes one with as many
+        # parameters as there are inputs for one without ctx.
+        forward: Any = staticmethod(run_two if len(pair.forward.in_specs) == 2 else run)
 
         @staticmethod
         def _keep(ctx: Any, inputs: tuple[Any, ...]) -> None:

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`matmul`: matrix products of torch, JAX and NumPy arrays by `gemm_kernel`, with gradients."""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import cache
+from typing import Any
+
+from pyptx._autograd import DifferentiableKernel
+from pyptx._dtypes import ptx_name
+from pyptx._errors import LaunchError
+from pyptx.kernels.gemm_choice import Sizes, choose
+from pyptx.kernels.gemm_config import INPUT_TYPES, OUTPUT_TYPES, GemmConfig, GemmProblem
+from pyptx.kernels.gemm_kernel import build_gemm
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    out_dtype: Any = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    batch_invariant: bool = False,
+    config: GemmConfig | None = None,
+) -> Any:
+    """Return act(a @ b + bias) + residual, for bf16 and f16, with f32 sums.
+
+    `a` is (..., M, K), `b` is (K, N), or both have one batch dimension; with `transpose_a` and
+    `transpose_b` they are (..., K, M) and (..., N, K). Transposed views of torch and NumPy are read
+    as they lie, without a copy. `bias` is (N,), `residual` has the shape and type of the result,
+    which is `out_dtype`: "bf16", "f16", "f32" or a framework's dtype, by default that of `a`.
+    `activation` is "relu", "gelu", "gelu_tanh" or "silu". Rows in memory are whole 16 bytes.
+
+    With `batch_invariant` what a row of `a` gives is the same bits whatever the other rows are.
+    `config` computes it that way; by default a model of the machine chooses.
+    """
+    a, a_transposed = _as_it_lies(a, transpose_a)
+    b, b_transposed = _as_it_lies(b, transpose_b)
+    lead = ()
+    if a.ndim > 2 and b.ndim == 2:
+        if a_transposed:
+            a, a_transposed = _contiguous(_swapped(a)), False
+        lead = tuple(a.shape[:-1])
+        a = a.reshape(math.prod(lead), a.shape[-1])
+        if residual is not None:
+            residual = residual.reshape(a.shape[0], residual.shape[-1])
+    _check(a, b, bias, residual)
+    name = _name(
+        (ptx_name(a.dtype), ptx_name(a.dtype) if out_dtype is None else _type_name(out_dtype)),
+        (a_transposed, b_transposed),
+        (tuple(a.shape), tuple(b.shape)),
+        (None if bias is None else ptx_name(bias.dtype), activation, residual is not None),
+        batch_invariant,
+        config,
+    )
+    extra = [_contiguous(value) for value in (bias, residual) if value is not None]
+    c = getattr(_products, name)(a, b, *extra)
+    return c.reshape(*lead, c.shape[-1]) if lead else c
+
+
+def _as_it_lies(x: Any, transposed: bool) -> tuple[Any, bool]:
+    """Return a dense array and whether it is the transposed operand.
+
+    torch and NumPy show how an array lies: a transposed view is turned back.
+    """
+    if not hasattr(x, "ndim") or x.ndim < 2:
+        raise LaunchError(
+            f"matmul takes matrices, not {type(x).__name__} of rank {getattr(x, 'ndim', 0)}"
+        )
+    strides = _strides(x)
+    if strides is not None and strides[-1] != 1 and strides[-2] == 1:
+        return _contiguous(_swapped(x)), not transposed
+    return _contiguous(x), transposed
+
+
+def _type_name(dtype: Any) -> str:
+    """Return our name of a result's type; NumPy's and JAX's are classes as well."""
+    return ptx_name(dtype.__name__ if isinstance(dtype, type) else dtype)
+
+
+def _strides(x: Any) -> tuple[int, ...] | None:
+    """Return strides in elements, None where a framework keeps them to itself."""
+    if hasattr(x, "stride"):
+        return tuple(x.stride())
+    if hasattr(x, "strides"):
+        return tuple(step // x.itemsize for step in x.strides)
+    return None
+
+
+def _swapped(x: Any) -> Any:
+    """Return the transposed view of the last two dimensions."""
+    return x.mT if hasattr(x, "mT") else x.swapaxes(-1, -2)
+
+
+def _contiguous(x: Any) -> Any:
+    """Return a torch or NumPy array without gaps; JAX's have none that one could see."""
+    if hasattr(x, "contiguous"):
+        return x.contiguous()
+    numpy = sys.modules.get("numpy")
+    return numpy.ascontiguousarray(x) if isinstance(x, numpy.ndarray) else x  # type: ignore[union-attr]
+
+
+def _check(a: Any, b: Any, bias: Any, residual: Any) -> None:
+    """Refuse what the kernel's own checks would call by other names."""
+    if ptx_name(a.dtype) not in INPUT_TYPES or ptx_name(a.dtype) != ptx_name(b.dtype):
+        raise LaunchError(
+            f"matmul multiplies bf16 by bf16 or f16 by f16, not {a.dtype} by {b.dtype}"
+        )
+    if a.ndim != b.ndim or a.ndim > 3:
+        raise LaunchError(
+            f"matmul takes b of rank 2, or a and b of rank 3, not ranks {a.ndim} and {b.ndim}"
+        )
+    if bias is not None and ptx_name(bias.dtype) not in OUTPUT_TYPES:
+        raise LaunchError(f"the bias is bf16, f16 or f32, not {bias.dtype}")
+    if residual is not None and residual.ndim != a.ndim:
+        raise LaunchError(f"the residual has rank {residual.ndim}, the result {a.ndim}")
+
+
+def _sizes(problem: GemmProblem, a: tuple[int, ...], b: tuple[int, ...]) -> Sizes:
+    """Return M, N, K and the batch, and see that they fit and that TMA can copy their rows."""
+    m, k = a[-2:] if problem.a_major == "K" else a[:-3:-1]
+    n, depth = b[-2:] if problem.b_major == "K" else b[:-3:-1]
+    if k != depth or a[:-2] != b[:-2]:
+        raise LaunchError(
+            f"matmul of shapes {a} and {b}: K is {k} and {depth}, the batch {a[:-2]} and {b[:-2]}"
+        )
+    if min(*a, *b) < 1:
+        raise LaunchError(f"matmul of shapes {a} and {b}: nothing to multiply")
+    elements = 4 if problem.out == "f32" else 8
+    for name, row, whole in (("a", a[-1], 8), ("b", b[-1], 8), ("the result", n, elements)):
+        if row % whole:
+            raise LaunchError(
+                f"rows of {name} have {row} elements; TMA copies rows of whole 16 bytes, "
+                f"multiples of {whole}: pad them"
+            )
+    return Sizes(m, n, k, a[0] if problem.batched else 1)
+
+
+class _Products:
+    """Products as attributes: Dynamo asks for a name while it traces, and looks here afterwards."""
+
+
+_products = _Products()
+
+
+def _name(*key: Any) -> str:
+    """Return the name of a product, made once."""
+    return _made(*key)
+
+
+# What torch.compiler.assume_constant_result() sets, while torch may not be loaded.
+_name._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+@cache
+def _made(
+    types: tuple[str, str],
+    transposed: tuple[bool, bool],
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    epilogue: tuple[str | None, str | None, bool],
+    batch_invariant: bool,
+    config: GemmConfig | None,
+) -> str:
+    bias, activation, residual = epilogue
+    problem = GemmProblem(
+        dtype=types[0],
+        out=types[1],
+        a_major="M" if transposed[0] else "K",
+        b_major="K" if transposed[1] else "N",
+        bias=bias,
+        activation=activation,
+        residual=residual,
+        batched=len(shapes[0]) == 3,
+    )
+    sizes = _sizes(problem, *shapes)
+    chosen = config or choose(problem, sizes, batch_invariant=batch_invariant)
+
+    def backward(*saved: Any) -> tuple[Any, ...]:
+        from pyptx.kernels.gemm_gradient import gradients
+
+        return gradients(problem, saved, batch_invariant)
+
+    product = DifferentiableKernel(build_gemm(problem, chosen), backward, None, None)
+    name = f"product_{len(vars(_products))}"
+    setattr(_products, name, product)
+    return name

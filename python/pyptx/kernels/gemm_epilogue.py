@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to the accumulators of a tile: bias, activation, residual, and the way to memory.
+
+An accumulator holds 64 rows of a tile. A thread has rows r and r + 8 of them (r by its warp and its
+lane over four) and in every 8 columns the two from 2 * (lane % 4) on; register 4 * j + 2 * h + e is
+row r + 8 * h, column 8 * j + 2 * (lane % 4) + e.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyptx import ptx, reg, smem
+from pyptx.kernels.gemm_config import GemmConfig, GemmProblem, store_width
+from pyptx.kernels.gemm_values import activate, load_one, load_pair, pack, store_one
+from pyptx.types import from_name, u64
+
+
+class Thread:
+    """The place of a thread in the accumulators of its warpgroup."""
+
+    def __init__(self, tid: Any) -> None:
+        self.lane = tid & 31
+        self.group = (tid >> 7) - 1  # warpgroups that multiply come after the producer's
+        self.warp = (tid >> 5) & 3
+        self.row = self.warp * 16 + (self.lane >> 2)
+        self.column = (self.lane & 3) * 2
+
+
+@dataclass(frozen=True)
+class Output:
+    """C and what is added to it: sizes and addresses, None for what is not there."""
+
+    problem: GemmProblem
+    m: int
+    n: int
+    c: Any  # the tensor map where tiles are stored by TMA, else the address
+    bias: Any = None
+    residual: Any = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return from_name(self.problem.out).bits // 8
+
+    def element(self, base: Any, row: Any, column: Any, batch: tuple[Any, ...]) -> Any:
+        """Return the address of an element of a matrix that lies as C does."""
+        offset = reg.scalar(u64)
+        ptx.inst.mul.wide.u32(offset, row, self.n * self.size)
+        place = base + offset + column * self.size
+        if batch:
+            ptx.inst.mul.wide.u32(offset, batch[0], self.size)
+            ptx.inst.mad.lo.u64(place, offset, self.m * self.n, place)
+        return place
+
+    def bias_at(self, column: Any) -> Any:
+        """Return the address of the bias of a column."""
+        return self.bias + column * (from_name(self.problem.bias or "f32").bits // 8)
+
+
+class TileStore:
+    """Stores tiles through shared memory and TMA: 16 rows of a warp, 128 bytes at most, at a time.
+
+    Warps work alone: no barrier of the warpgroup is needed, and while a copy is under way the next
+    block is written into the next of `store_stages` places. What is outside C, TMA leaves out.
+    """
+
+    def __init__(self, config: GemmConfig, output: Output, thread: Thread) -> None:
+        self.output, self.thread = output, thread
+        self.width = store_width(config, output.problem.out)
+        self.pitch = self.width * output.size
+        blocks = config.parts * (config.tile[1] // config.owners // self.width)
+        self.stages = config.store_stages if blocks % config.store_stages == 0 else 1
+        self.block = 16 * self.pitch  # bytes
+        dtype, swizzle = from_name(output.problem.out), f"{self.pitch}B"
+        shape = (config.warpgroups * 4, self.stages, 16, self.width)
+        staged = smem.alloc(dtype, shape, swizzle=swizzle, align=1024, name="tile_c")
+        lane = thread.lane
+        warp = thread.group * 4 + thread.warp
+        self.base = staged.address() + warp * (self.stages * self.block)
+        if output.size == 2:
+            # stmatrix: lanes 0-15 give the rows of the left 8 columns, 16-31 those of the right.
+            offset = (lane & 15) * self.pitch + (lane >> 4) * 16
+        else:
+            offset = (lane >> 2) * self.pitch + (lane & 3) * 8
+        # Blocks are as high as the swizzle's pattern, or twice: it is that of the lane throughout.
+        self.line = self.base + smem.apply_swizzle(offset, swizzle)
+
+    def store(self, accumulators: list[Any], origin: tuple[Any, Any, tuple[Any, ...]]) -> None:
+        """Store the rows of a tile that begin at `origin`, 64 of each accumulator."""
+        row, column, batch = origin
+        for part, accumulator in enumerate(accumulators):
+            self._store_part(accumulator, part, (row + 64 * part, column, batch))
+
+    def _store_part(
+        self, accumulator: Any, part: int, origin: tuple[Any, Any, tuple[Any, ...]]
+    ) -> None:
+        row, column, batch = origin
+        n = len(accumulator) * 2
+        before = part * (n // self.width)
+        extras = Extras(self.output, row + self.thread.row, column + self.thread.column, batch)
+        for index, first in enumerate(range(0, n, self.width)):
+            stage = (before + index) % self.stages * self.block
+            # The copy that read this place before has to be done with it.
+            with ptx.if_(self.thread.lane == 0):
+                ptx.cp.async_.bulk.wait_group(self.stages - 1, read=True)
+            ptx.inst.bar.warp.sync(0xFFFFFFFF)
+            registers = accumulator[first // 2 : (first + self.width) // 2]
+            extras.apply(registers, first)
+            if self.output.size == 2:
+                self._write_halves(registers, stage)
+            else:
+                self._write_floats(registers, stage)
+            ptx.fence.proxy_async_shared_cta()
+            ptx.inst.bar.warp.sync(0xFFFFFFFF)
+            with ptx.if_(self.thread.lane == 0):
+                bulk = ptx.cp.async_.bulk
+                copy = bulk.tensor.store_3d if batch else bulk.tensor.store_2d
+                at = (column + first, row + self.thread.warp * 16, *batch)
+                copy(dst=self.output.c, src=ptx.addr(self.base, stage), coord=at)
+                bulk.commit_group()
+
+    def _write_halves(self, registers: list[Any], stage: int) -> None:
+        for pair in range(len(registers) // 8):  # 16 columns by one stmatrix
+            values = registers[8 * pair : 8 * pair + 8]
+            packed = [
+                pack(self.output.problem.out, values[i], values[i + 1]) for i in range(0, 8, 2)
+            ]
+            place = self.line ^ (pair * 32) if pair else self.line
+            ptx.stmatrix(smem=ptx.addr(place, stage), regs=packed)
+
+    def _write_floats(self, registers: list[Any], stage: int) -> None:
+        for j in range(len(registers) // 4):  # 8 columns
+            place = self.line ^ (j * 32) if j else self.line
+            for half in range(2):
+                at = ptx.addr(place, stage + half * 8 * self.pitch)
+                ptx.inst.st.shared.v2.f32(at, registers[4 * j + 2 * half : 4 * j + 2 * half + 2])
+
+    def finish(self) -> None:
+        """Wait for the copies under way: they read shared memory that ends with the CTA."""
+        with ptx.if_(self.thread.lane == 0):
+            ptx.cp.async_.bulk.wait_group(0, read=True)
+
+
+class Extras:
+    """Bias, activation and residual of a thread's elements, stored row by row.
+
+    Two neighbours of a row are always inside or outside C together: rows of C are whole 16 bytes.
+    """
+
+    def __init__(self, output: Output, row: Any, column: Any, batch: tuple[Any, ...]) -> None:
+        self.output, self.column = output, column
+        problem = output.problem
+        if problem.bias:
+            self.bias = output.bias_at(column)
+        if problem.residual:
+            self.inside = [row < output.m, row < output.m - 8 if output.m > 8 else None]
+            self.lines = [
+                output.element(output.residual, row + 8 * half, column, batch) for half in range(2)
+            ]
+
+    def apply(self, registers: list[Any], first: int) -> None:
+        """Work on the registers of the columns from `first` of the tile on."""
+        output, problem = self.output, self.output.problem
+        for j in range(len(registers) // 4):
+            shift = first + 8 * j
+            values = registers[4 * j : 4 * j + 4]
+            if shift >= output.n:
+                continue
+            has_column = None
+            if problem.bias or problem.residual:
+                has_column = self.column < output.n - shift
+            if problem.bias:
+                at = ptx.addr(self.bias, shift * from_name(problem.bias).bits // 8)
+                for index, bias in enumerate(load_pair(problem.bias, at, has_column)):
+                    for half in range(2):
+                        value = values[2 * half + index]
+                        ptx.inst.add.f32(value, value, bias)
+            for value in values:
+                activate(problem.activation, value)
+            if problem.residual:
+                for half, inside in enumerate(self.inside):
+                    if inside is None:
+                        continue
+                    at = ptx.addr(self.lines[half], shift * output.size)
+                    with ptx.if_(inside):
+                        added = load_pair(problem.out, at, has_column)
+                        for index, more in enumerate(added):
+                            value = values[2 * half + index]
+                            ptx.inst.add.f32(value, value, more)
+
+
+class TransposedStore:
+    """Stores tiles of C transposed (columns of a tile are rows of C) element by element.
+
+    For few rows of C: what is written is little beside what was read.
+    """
+
+    def __init__(self, config: GemmConfig, output: Output, thread: Thread) -> None:
+        self.output, self.thread = output, thread
+        self.columns = config.tile[1] // config.owners
+
+    def store(self, accumulators: list[Any], origin: tuple[Any, Any, tuple[Any, ...]]) -> None:
+        """Store the rows of a tile that begin at `origin`, a column of C each."""
+        row, column, batch = origin
+        row, column = row + self.thread.row, column + self.thread.column
+        for part, accumulator in enumerate(accumulators):
+            for half in range(2):
+                at = row + (64 * part + 8 * half)
+                with ptx.if_(at < self.output.n):
+                    self._store_row(accumulator, half, at, column, batch)
+
+    def _store_row(
+        self, accumulator: Any, half: int, row: Any, column: Any, batch: tuple[Any, ...]
+    ) -> None:
+        output, problem = self.output, self.output.problem
+        place = output.element(output.c, column, row, batch)
+        if problem.bias:
+            bias = load_one(problem.bias, ptx.addr(output.bias_at(row)))
+        if problem.residual:
+            residual = output.element(output.residual, column, row, batch)
+        for shift in range(self.columns):
+            j, e = divmod(shift, 8)
+            if e > 1:  # the other columns belong to other lanes
+                continue
+            if 8 * j + e >= output.m:
+                return
+            value = accumulator[4 * j + 2 * half + e]
+            offset = (8 * j + e) * output.n * output.size
+            inside = column < output.m - (8 * j + e)
+            if problem.bias:
+                ptx.inst.add.f32(value, value, bias)
+            activate(problem.activation, value)
+            if problem.residual:
+                more = load_one(problem.out, ptx.addr(residual, offset), inside)
+                ptx.inst.add.f32(value, value, more)
+            store_one(problem.out, ptx.addr(place, offset), value, inside)
+
+    def finish(self) -> None:
+        """Nothing is under way."""
