@@ -9,6 +9,10 @@ these into the shared memory of both, so B crosses the memory system once instea
 may be filled anew only when the consumers of both CTAs have read it: every warp arrives on `empty`
 of both. Warpgroup 0 hands its registers to the warpgroups that multiply (setmaxnreg).
 
+It shows how a cluster works together, and is slower than gemm.py. One cost is plain in its SASS: an
+arrival on the barrier of another CTA releases at the scope of the cluster, which is a fence of all
+memory for every tile of K. `Ring.releaser` of `pyptx.kernels.gemm_ring` says why none is needed.
+
 Any M, N and any K divisible by 8 will do. Where C has an odd number of rows of tiles, the last CTA
 has none of its own, and still loads its half of B for its neighbour.
 """

@@ -9,6 +9,9 @@ of shared-memory stages. Warpgroups 1 and 2 multiply, 64 rows each. `full[s]` sa
 holds data, `empty[s]` that both consumers have read it. Any M, N and any K divisible by 8 will do:
 TMA fills what lies outside the matrices with zeros, and the epilogue stores only what lies inside.
 
+It is here to be read: it waits for every product before it releases a stage, and stores from
+registers. `pyptx.kernels.matmul` is the one to use.
+
 The tensor maps reach the kernel in either form: `tma="pointer"`, a pointer to a descriptor in
 device memory, or `tma="value"`, the descriptor itself in the parameters.
 """

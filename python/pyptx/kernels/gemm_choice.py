@@ -76,7 +76,7 @@ def _tiles(problem: GemmProblem, sizes: Sizes) -> Iterator[tuple[tuple[int, int]
         yield (128, n), 2, False, False
         if n in (128, 160):
             yield (128, n), 2, True, False
-        if n <= 128:
+        if n <= 192:
             yield (256, n), 2, False, False
     if sizes.m <= 256:
         edge = tiles(sizes.m, tiles(sizes.m, 128))

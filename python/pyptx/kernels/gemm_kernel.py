@@ -15,7 +15,8 @@ from pyptx import Layout, Tile, ptx, reg
 from pyptx.kernel import Kernel
 from pyptx.kernels.gemm_config import BK, GemmConfig, GemmProblem, store_width
 from pyptx.kernels.gemm_epilogue import Output, Thread, TileStore, TransposedStore
-from pyptx.kernels.gemm_ring import Place, Ring, sync_cluster
+from pyptx.kernels.gemm_operand import Place
+from pyptx.kernels.gemm_ring import Ring, sync_cluster
 from pyptx.kernels.gemm_schedule import Schedule
 from pyptx.kernels.gemm_split import SplitSum
 from pyptx.types import from_name, u32

@@ -1,150 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ring of stages between the thread that copies and the warpgroups that multiply.
 
-`full[s]` says that stage s holds data, `empty[s]` that everybody has read it. In a cluster every
-CTA copies its share of what a row (X) or a column (Y) of CTAs needs into all of them. A stage may
-be filled anew when all the CTAs that it is copied to have read it: their warps tell each other.
-
-A tile of the product is D = X @ Y^T: X has the rows of a tile, Y its columns. They are A and B, or
-B and A where the configuration swaps them.
+`full[s]` says that stage s holds data, `empty[s]` that everybody has read it. In a cluster a stage
+may be filled anew when all the CTAs that it is copied to have read it: their warps tell each other.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from pyptx import ptx, reg, smem
 from pyptx.kernels.gemm_config import BK, GemmConfig, GemmProblem
+from pyptx.kernels.gemm_operand import Operand, Place
 from pyptx.types import f32, from_name, u32
-
-
-class Place:
-    """Where a CTA stands in its cluster, and whom its copies reach.
-
-    A cluster has `rows` x `columns` CTAs, and that `split_k` times. Ranks go down the rows first,
-    then the columns, then the parts of K.
-    """
-
-    def __init__(self, config: GemmConfig, rank: Any) -> None:
-        self.rows, self.columns = config.cluster
-        self.size = self.rows * self.columns
-        self.row: Any = 0
-        self.column: Any = 0
-        self.slice: Any = 0
-        self.first: Any = 0  # the rank of the first CTA that has the same part of K
-        if config.split_k > 1:
-            self.slice = rank >> _log2(self.size)
-            self.first = self.slice << _log2(self.size)
-            rank = rank & (self.size - 1)
-        self.rank = rank
-        if self.rows > 1:
-            self.row = rank & (self.rows - 1)
-        if self.columns > 1:
-            self.column = rank >> _log2(self.rows)
-
-    @property
-    def peers(self) -> int:
-        """CTAs whose copies land here; this one is among them."""
-        return self.rows + self.columns - 1
-
-    def share_x(self) -> dict[str, Any]:
-        """Which part of X this CTA copies, and to whom: the CTAs of its row."""
-        if self.columns == 1:
-            return {}
-        mask = sum(1 << (self.rows * c) for c in range(self.columns))
-        mask = _shifted(mask, self.first + self.row)
-        return {"share": self.column, "shares": self.columns, "mask": mask}
-
-    def share_y(self) -> dict[str, Any]:
-        """Which part of Y this CTA copies, and to whom: the CTAs of its column."""
-        if self.rows == 1:
-            return {}
-        mask = _shifted((1 << self.rows) - 1, self.first + self.column * self.rows)
-        return {"share": self.row, "shares": self.rows, "mask": mask}
-
-    def peer(self, lane: Any) -> Any:
-        """Return the rank that a lane below `peers` stands for."""
-        if self.columns == 1 or self.rows == 1:
-            return lane + self.first
-        # Lanes below `rows` stand for this column, the others for this row without this CTA.
-        other = lane - self.rows
-        ptx.add(u32, other, other, 1, pred=other >= self.column)
-        beside = other * self.rows + self.row
-        rank = lane + self.column * self.rows
-        ptx.mov(u32, rank, beside, pred=lane >= self.rows)
-        return rank + self.first
-
-    def partner(self, part: int) -> Any:
-        """Return the rank of the CTA that has another part of K of the same tile."""
-        return self.rank + part * self.size
-
-
-def _log2(value: int) -> int:
-    return value.bit_length() - 1
-
-
-def _shifted(mask: int, by: Any) -> Any:
-    """Return a mask of CTAs moved on by a register or 0."""
-    if isinstance(by, int):
-        return mask << by
-    moved = reg.scalar(u32, mask)
-    ptx.inst.shl.b32(moved, moved, by)
-    return moved
-
-
-class Operand:
-    """X or Y in shared memory: rows of a tile for every stage, K-major or MN-major.
-
-    `edges` multiply to the rows; the last is how many one instruction takes.
-    """
-
-    def __init__(
-        self, name: str, dtype: Any, edges: tuple[int, ...], stages: int, k_major: bool
-    ) -> None:
-        self.edge, self.k_major = math.prod(edges), k_major
-        inner = (edges[-1], BK) if k_major else (BK, edges[-1])
-        shape = (stages, *edges[:-1], *inner)
-        self.tile = smem.wgmma_tile(dtype, shape, major="K" if k_major else "MN", name=name)
-
-    def load(
-        self,
-        source: Any,
-        stage: Any,
-        at: tuple[Any, Any],
-        batch: tuple[Any, ...],
-        mbar: Any,
-        *,
-        share: Any = 0,
-        shares: int = 1,
-        mask: Any = None,
-    ) -> None:
-        """Start the copy of this CTA's share of a stage; `at` is (k, first row of the tile)."""
-        k, row = at
-        part = self.edge // shares
-        base = self.tile[stage].address()
-        if shares > 1:
-            base, row = base + share * (part * BK * 2), row + share * part
-        bulk = ptx.cp.async_.bulk
-        copy = bulk.tensor_3d if batch else bulk.tensor_2d
-        if self.k_major:
-            copy(
-                dst=ptx.addr(base),
-                src=source,
-                coord=(k, row, *batch),
-                mbar=mbar,
-                multicast_mask=mask,
-            )
-            return
-        for first in range(0, part, 64):  # 64 rows of the tile after the other, K downwards
-            copy(
-                dst=ptx.addr(base, first * BK * 2),
-                src=source,
-                coord=(row + first, k, *batch),
-                mbar=mbar,
-                multicast_mask=mask,
-            )
 
 
 def sync_cluster() -> None:
@@ -265,8 +134,10 @@ class Ring:
         parts, n = self.config.parts, self.config.tile[1]
         accumulators = [reg.wgmma_frag(m=64, n=n, dtype=f32) for _ in range(parts)]
         previous = reg.scalar(u32)
+        x, y = self.x.descriptors((first_row,)), self.y.descriptors(())
 
         def multiply(is_first: bool) -> None:
+            low_x, low_y = x.at(at.stage), y.at(at.stage)
             ptx.mbarrier.wait(self.full[at.stage], at.phase)
             ptx.wgmma.fence()
             for k in range(0, BK, 16):
@@ -277,11 +148,11 @@ class Ring:
                         dtype_a=self.dtype,
                         dtype_b=self.dtype,
                         d=accumulator,
-                        a=self.x.tile[at.stage, first_row + part],
-                        b=self.y.tile[at.stage],
+                        a=x.whole(low_x, part, k),
+                        b=y.whole(low_y, 0, k),
                         scale_d=not is_first or k > 0,
-                        a_k_offset=k,
-                        b_k_offset=k,
+                        trans_a=0 if self.x.k_major else 1,
+                        trans_b=0 if self.y.k_major else 1,
                     )
             ptx.wgmma.commit_group()
             if not is_first:
