@@ -442,8 +442,8 @@ def test_gradients_of_the_wrong_number_or_shape(square: Any) -> None:
     wrong = differentiable_kernel(forward, lambda x, g: both(x, g, g)[0][: N // 2])
     with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
         wrong(leaf()).sum().backward()
-    with pytest.raises(ValueError, match="save_for_backward has 1, but there are 1 inputs"):
-        differentiable_kernel(forward, backward, save_for_backward=[1])
+    with pytest.raises(ValueError, match="has 2, but there are 1 inputs and 1 outputs"):
+        differentiable_kernel(forward, backward, save_for_backward=[2])
     with pytest.raises(ValueError, match="num_grad_inputs is 2, but there are 1 inputs"):
         differentiable_kernel(forward, backward, num_grad_inputs=2)
 
@@ -485,3 +485,22 @@ def test_models_that_hold_kernels_are_copied_and_pickled() -> None:
     assert torch.equal(op(model.weight), model())
     with pytest.raises((AttributeError, pickle.PicklingError), match="square"):
         pickle.dumps(build_square()[0])  # made by a function: no name to find it by
+
+
+def test_an_output_is_saved() -> None:
+    """Indices behind those of the inputs are outputs: the gradient of a square, from the square."""
+    forward, _, _ = build_square()
+    root = differentiable_kernel(forward, lambda y, g: 2 * y**0.5 * g, save_for_backward=[1])
+    x = (torch.rand(N, dtype=torch.float64) + 1).requires_grad_()
+    root(x).sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+    found = torch.func.grad(lambda x: root(x).sum())(x.detach())
+    torch.testing.assert_close(found, x.grad)
+
+
+def test_nothing_is_recorded_where_no_gradient_is_asked_for(square: Any) -> None:
+    x = leaf()
+    with torch.no_grad():
+        assert square(x).grad_fn is None
+    assert square(x.detach()).grad_fn is None
+    assert square(x).grad_fn is not None

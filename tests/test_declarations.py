@@ -231,7 +231,7 @@ def test_what_is_no_number_of_elements_is_no_dimension(size: Any) -> None:
         ({"save_for_backward": [0.7]}, r"indices of inputs: \(0, 1\), not \[0.7\]"),
         ({"save_for_backward": [True]}, r"indices of inputs: \(0, 1\), not \[True\]"),
         ({"save_for_backward": 0}, r"indices of inputs: \(0, 1\), not 0"),
-        ({"save_for_backward": [1]}, "save_for_backward has 1, but there are 1 inputs"),
+        ({"save_for_backward": [2]}, "save_for_backward has 2, but there are 1 inputs and 1"),
         ({"num_grad_inputs": 1.9}, "num_grad_inputs is a number of inputs, not 1.9"),
         ({"num_grad_inputs": True}, "num_grad_inputs is a number of inputs, not True"),
         ({"num_grad_inputs": 2}, "num_grad_inputs is 2, but there are 1 inputs"),

@@ -34,7 +34,7 @@ class DifferentiableKernel:
         count = len(forward.in_specs)
         self.forward = forward
         self.backward = backward
-        self.saved = _saved(save_for_backward, count)
+        self.saved = _saved(save_for_backward, count, len(forward.out_specs))
         self.grad_count = _grad_count(num_grad_inputs, count)
         self._torch_functions: Any = None
         self._jax_function: Any = None
@@ -48,15 +48,24 @@ class DifferentiableKernel:
         if hasattr(torch, "Tensor") and any(isinstance(item, torch.Tensor) for item in inputs):
             _make_functions(self._number)
             plain, transformed = self._torch_functions
-            if torch.compiler.is_compiling() or not _is_transformed(torch):
+            if not torch.compiler.is_compiling() and _is_transformed(torch):
+                return transformed.apply(*inputs)
+            if torch.is_grad_enabled() and _require_gradients(inputs):
                 return plain.apply(*inputs)
-            return transformed.apply(*inputs)
+            # Nothing to record: as fast as the kernel alone. Dynamo, where it inlines a Function
+            # whose inputs need no gradients, takes the first of two inputs for the context.
+            return self.forward(*inputs)
         jax: Any = sys.modules.get("jax")
         if hasattr(jax, "Array") and any(isinstance(item, jax.Array) for item in inputs):
             if self._jax_function is None:
                 self._jax_function = _jax_function(self, jax)
             return self._jax_function(*inputs)
         return self.forward(*inputs)
+
+    def kept(self, inputs: Sequence[Any], outputs: Any) -> list[Any]:
+        """Return what the backward kernel gets of the inputs and of the outputs."""
+        every = (*inputs, *(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
+        return [every[index] for index in self.saved]
 
     def gradients(self, saved: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         """Return the gradients of the first `grad_count` inputs."""
@@ -86,7 +95,7 @@ class DifferentiableKernel:
         return type(self), (self.forward, self.backward, self.saved, self.grad_count)
 
 
-def _saved(given: Any, count: int) -> tuple[int, ...]:
+def _saved(given: Any, count: int, outputs: int) -> tuple[int, ...]:
     if given is None:
         return tuple(range(count))
     indices = []
@@ -96,8 +105,10 @@ def _saved(given: Any, count: int) -> tuple[int, ...]:
             raise TypeError(
                 f"save_for_backward is a sequence of indices of inputs: (0, 1), not {given!r}"
             )
-        if not 0 <= index < count:
-            raise ValueError(f"save_for_backward has {index}, but there are {count} inputs")
+        if not 0 <= index < count + outputs:
+            raise ValueError(
+                f"save_for_backward has {index}, but there are {count} inputs and {outputs} outputs"
+            )
         indices.append(index)
     return tuple(indices)
 
@@ -109,6 +120,10 @@ def _grad_count(given: Any, count: int) -> int:
     if not 0 <= number <= count:
         raise ValueError(f"num_grad_inputs is {number}, but there are {count} inputs")
     return number
+
+
+def _require_gradients(inputs: Sequence[Any]) -> bool:
+    return any(getattr(item, "requires_grad", False) for item in inputs)
 
 
 def _is_transformed(torch: Any) -> bool:
@@ -145,22 +160,16 @@ _make_functions._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def _torch_functions(pair: DifferentiableKernel) -> Any:
     import torch
 
-    def run(ctx: Any, *inputs: Any) -> Any:
-        outputs = pair.forward(*inputs)
-        KernelFunction._keep(ctx, inputs)
-        return outputs
-
-    def run_two(ctx: Any, first: Any, *rest: Any) -> Any:
-        return run(ctx, first, *rest)
-
     class KernelFunction(torch.autograd.Function):  # type: ignore[misc]
-        # Where no gradient is wanted Dynamo inlines `forward`, and takes one with as many
-        # parameters as there are inputs for one without ctx.
-        forward: Any = staticmethod(run_two if len(pair.forward.in_specs) == 2 else run)
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            outputs = pair.forward(*inputs)
+            KernelFunction._keep(ctx, inputs, outputs)
+            return outputs
 
         @staticmethod
-        def _keep(ctx: Any, inputs: tuple[Any, ...]) -> None:
-            ctx.save_for_backward(*[inputs[index] for index in pair.saved])
+        def _keep(ctx: Any, inputs: tuple[Any, ...], outputs: Any) -> None:
+            ctx.save_for_backward(*pair.kept(inputs, outputs))
             ctx.input_count = len(inputs)
 
         # Not once_differentiable, which leaves second derivatives without a trace of the inputs, so
@@ -182,7 +191,7 @@ def _torch_functions(pair: DifferentiableKernel) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            KernelFunction._keep(ctx, inputs)
+            KernelFunction._keep(ctx, inputs, output)
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -202,14 +211,14 @@ def _jax_function(pair: DifferentiableKernel, jax: Any) -> Any:
         return pair.forward(*inputs)
 
     def forward(*inputs: Any) -> Any:
-        kept = tuple(inputs[index] for index in pair.saved)
+        outputs = pair.forward(*inputs)
         shardings = tuple(
             jax.typeof(item).sharding
             if jax.numpy.issubdtype(item.dtype, jax.numpy.floating)
             else None
             for item in inputs
         )
-        return pair.forward(*inputs), _Residuals(kept, shardings)
+        return outputs, _Residuals(tuple(pair.kept(inputs, outputs)), shardings)
 
     def backward(residuals: _Residuals, cotangents: Any) -> Any:
         grads = cotangents if isinstance(cotangents, tuple) else (cotangents,)

@@ -294,12 +294,13 @@ def differentiable_kernel(  # noqa: ANN201
 ):
     """Join a forward and a backward kernel into one differentiable operation.
 
-    The backward kernel is called with the saved inputs, then the gradients of the outputs (dense,
-    and zero for an output that is not used), and returns one gradient per input. It may be a
-    function that launches several kernels, and what it calls may be differentiable itself.
-    `save_for_backward` are indices of forward inputs (default: all); `num_grad_inputs` is how many
-    inputs, from the first, get gradients (default: all). The result takes torch tensors
-    (torch.autograd and torch.func, also under torch.compile) and JAX arrays (jax.grad).
+    The backward kernel is called with what is saved, then the gradients of the outputs (dense, and
+    zero for an output that is not used), and returns one gradient per input. It may be a function
+    that launches several kernels, and what it calls may be differentiable itself.
+    `save_for_backward` are indices of forward inputs, and behind them of its outputs (default: all
+    inputs); `num_grad_inputs` is how many inputs, from the first, get gradients (default: all).
+    The result takes torch tensors (torch.autograd and torch.func, also under torch.compile) and JAX
+    arrays (jax.grad).
     """
     from pyptx._autograd import DifferentiableKernel
 
