@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How rows are divided among threads: the configurations for an H200.
+
+A row belongs to a *group* of threads, which holds all of it in registers. Short rows have a part of
+a warp, longer ones a warp, several warps, a CTA, and at last a cluster of CTAs. Each thread holds
+`steps` vectors of 16 bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyptx.kernels.elements import WIDEST, element_type, vector_of
+
+#: Clusters of so many CTAs, one on an SM, that an H200 runs at once. Its 132 SMs are in groups that
+#: a cluster does not cross, so the larger ones leave SMs over.
+FITTING = {1: 132, 2: 66, 4: 30, 8: 15}
+LONG = 16384  # columns of a row that one CTA holds
+MOST_CTAS = 8  # of a cluster
+MOST_VALUES = 64  # elements of a row that a thread holds
+MOST_COLUMNS = 1 << 17
+SHARED = 227 * 1024  # bytes that a CTA can have
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The division of a row of `columns` elements.
+
+    `lanes` threads of a CTA (a power of two) hold a row, or with `ctas` > 1 the part of a row that
+    a CTA of the cluster has. A CTA has `groups` of so many threads. A group takes `each` rows at
+    once, all loads before anything else; with `stages`, it takes row after row, and
+    bulk copies bring so many rows ahead into shared memory, `waves` CTAs on each SM.
+    """
+
+    columns: int
+    dtype: Any
+    vector: int
+    steps: int
+    lanes: int
+    groups: int = 1
+    ctas: int = 1
+    each: int = 1
+    stages: int = 0
+    waves: int = 1
+
+    def __post_init__(self) -> None:
+        if self.lanes & (self.lanes - 1) or (self.ctas > 1 and self.lanes < 32):
+            raise ValueError(f"lanes are a power of two, 32 or more in a cluster, not {self.lanes}")
+        if self.stages and self.lanes < 32:
+            raise ValueError("a group that stays has whole warps")
+        if self.ctas > 1 and self.groups > 1:
+            raise ValueError("CTAs that share rows have one group each")
+        if self.ctas * self.steps * self.lanes * self.vector < self.columns:
+            raise ValueError(f"{self.columns} columns do not fit the threads of this plan")
+
+    @property
+    def threads(self) -> int:
+        """Of a CTA."""
+        return self.lanes * self.groups
+
+    @property
+    def vectors(self) -> int:
+        """Of a row."""
+        return self.columns // self.vector
+
+    @property
+    def share(self) -> int:
+        """Vectors of a row that a CTA has, the last of a cluster perhaps fewer."""
+        return self.steps * self.lanes
+
+    def clusters(self, rows: int) -> int:
+        """Return how many clusters work on so many rows."""
+        needed = -(-rows // (self.groups * self.each))
+        # A grid that stays has to fit the machine at once: one cluster more takes twice as long.
+        return min(needed, FITTING[self.ctas] * self.waves) if self.stages else needed
+
+    def grid(self, rows: int) -> tuple[int, int, int]:
+        """Return the grid for so many rows."""
+        return (self.clusters(rows) * self.ctas, 1, 1)
+
+
+def power_of_two(number: int) -> int:
+    """Return the smallest power of two that is no smaller."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def divided(columns: int, dtype: Any, lanes: int, values: int, **options: Any) -> Plan:
+    """Return the plan in which `lanes` threads hold a row, at most `values` elements each.
+
+    CTAs share the row where that does not do; the options are those of `Plan`.
+    """
+    dtype = element_type(dtype)
+    if not 1 <= columns <= MOST_COLUMNS:
+        raise ValueError(f"rows have 1 to {MOST_COLUMNS} columns, not {columns}")
+    vector = vector_of(columns, dtype)
+    vectors = columns // vector
+    ctas = 1
+    while columns > lanes * ctas * max(values, vector) and ctas < MOST_CTAS:
+        ctas *= 2
+    steps = -(-vectors // (lanes * ctas))
+    if steps * vector > MOST_VALUES:
+        most = lanes * MOST_CTAS * MOST_VALUES
+        raise ValueError(f"{lanes} threads hold at most {most} columns, not {columns}")
+    return Plan(columns, dtype, vector, steps, lanes, ctas=ctas, **options)
+
+
+def plan_rows(columns: int, dtype: Any) -> Plan:
+    """Plan for rows that are read once and held: softmax, cross-entropy, quantisation.
+
+    64 bytes of a row per thread while 256 threads do for it. Then each holds up to 64 elements,
+    and from there on CTAs share the row.
+    """
+    return _held(columns, dtype, 64 * 8 // element_type(dtype).bits, 256, MOST_VALUES)
+
+
+def plan_elements(columns: int, dtype: Any) -> Plan:
+    """Plan for what is computed element by element: 16 a thread, or more CTAs."""
+    return _held(columns, dtype, 16, 1024, 16)
+
+
+def _held(columns: int, dtype: Any, values: int, most: int, held: int) -> Plan:
+    """Return the plan for about `values` elements a thread, `held` where `most` threads are few."""
+    lanes = min(max(power_of_two(-(-columns // values)), 8), most)
+    if columns > lanes * held:
+        return divided(columns, dtype, lanes, held)
+    each = max(1, min(values // -(-columns // lanes), 4)) if lanes <= 32 else 1
+    return divided(columns, dtype, lanes, held, groups=max(64 // lanes, 1), each=each)
+
+
+def plan_products(columns: int, dtype: Any) -> Plan:
+    """Plan for the gradient of softmax: two matrices in, one sum over each row."""
+    dtype = element_type(dtype)
+    if columns <= LONG:
+        return plan_rows(columns, dtype)
+    if dtype.bits == 16:
+        return streamed(divided(columns, dtype, 256, 64), 2)
+    return divided(columns, dtype, 256, 32)
+
+
+def plan_norms(kind: str, columns: int, dtype: Any, residual: bool) -> Plan:
+    """Plan for norms; CTAs that work on long rows stay, and hold their part of the weights."""
+    dtype = element_type(dtype)
+    if columns <= LONG:
+        return plan_rows(columns, dtype)
+    if residual:
+        return divided(columns, dtype, *((1024, 16) if dtype.bits == 16 else (512, 32)))
+    if dtype.bits == 32:
+        return streamed(divided(columns, dtype, 256, 64), 1)
+    return streamed(divided(columns, dtype, *((1024, 32) if kind == "rms" else (512, 64))), 1)
+
+
+def plan_sums(columns: int, dtype: Any, inputs: int) -> Plan:
+    """Plan for the gradients of norms: groups stay for rows of `inputs` matrices, and sum them up.
+
+    32 bytes of each row per thread while 256 threads do for it; then up to 32 elements, or 64.
+    """
+    dtype = element_type(dtype)
+    values = 32 * 8 // dtype.bits
+    lanes = min(max(power_of_two(-(-columns // values)), 32), 256)
+    if columns <= lanes * values:
+        plan = divided(columns, dtype, lanes, values, groups=512 // lanes)
+    else:
+        plan = divided(columns, dtype, lanes, 64 if dtype.bits == 16 and columns > 8192 else 32)
+    is_short = plan.groups == 1 and plan.steps * plan.vector <= 24 and dtype.bits == 16
+    return streamed(plan, inputs, waves=2 if is_short else 1)
+
+
+def streamed(plan: Plan, inputs: int, stages: int = 2, waves: int = 1) -> Plan:
+    """Return the plan with a ring for rows of `inputs` matrices, as far as shared memory goes."""
+    row = plan.share * plan.vector * plan.dtype.bits // 8 * inputs * plan.groups
+    sums = (plan.groups - 1) * plan.share * plan.vector * 4 * 2
+    stages = min(stages, (SHARED // waves - 8192 - sums) // row)
+    if plan.vector * plan.dtype.bits // 8 < WIDEST:
+        stages = 1  # bulk copies take whole vectors of 16 bytes
+    return replace(plan, stages=max(stages, 1), waves=waves)
