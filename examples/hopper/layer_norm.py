@@ -4,7 +4,8 @@
     python examples/hopper/layer_norm.py [--ptx] [--rows 64] [--columns 1024]
 
 The row is read once. The variance is the mean of the squared distances from the mean, not the
-difference of two large sums, so that rows with a large mean lose nothing.
+difference of two large sums, so that rows with a large mean lose nothing. Long rows and other
+types are in `pyptx.kernels.layer_norm`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 
     python examples/hopper/softmax.py [--ptx] [--rows 64] [--columns 1024]
 
-The largest element of the row is taken off before the exponential, so that nothing overflows.
+The largest element of the row is taken off before the exponential, so that nothing overflows. Long
+rows, other types and a gradient are in `pyptx.kernels.softmax`.
 """
 
 from __future__ import annotations
