@@ -70,6 +70,17 @@ def test_loss_and_gradient_in_one_pass_and_in_place() -> None:
     assert torch.equal(out[0], losses)
 
 
+@pytest.mark.parametrize("columns", [3000, 33000])  # a row of a CTA, and of a cluster
+def test_a_gradient_in_place_of_long_rows(columns: int) -> None:
+    logits = torch.randn(2, columns, generator=torch.Generator().manual_seed(1)).bfloat16()
+    targets, g = torch.tensor([0, columns - 1]), torch.ones(2)
+    losses, dx = kernels.cross_entropy_and_gradient(logits, targets, g)
+    out = (torch.empty(2), logits)
+    kernels.cross_entropy_and_gradient(logits, targets, g, out=out)
+    assert torch.equal(logits, dx)
+    assert torch.equal(out[0], losses)
+
+
 def test_fp8_of_rows_and_of_groups() -> None:
     x = torch.randn(2, 3, 256, generator=torch.Generator().manual_seed(1))
     q, scales = kernels.quantise_fp8(x)

@@ -102,6 +102,7 @@ def build_cross_entropy(
             for value in flat(x):
                 ptx.inst.mul.f32(value, value, scale)
             aim.take_off(rows, x, g)
+            rows.meet()  # dx may be x, of which every thread has read the target's logit
             rows.store(row, pointers[2], x)
 
         rows.run((px,), body, fill=-math.inf)

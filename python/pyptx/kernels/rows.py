@@ -256,6 +256,14 @@ class Rows:
         else:
             ptx.bar.sync(self.group + 1, plan.lanes)
 
+    def meet(self) -> None:
+        """Wait until all threads of the row have read what they did before the last reduction."""
+        if self.plan.ctas > 1:
+            ptx.cluster.wait()  # for the arrivals behind it
+            ptx.cluster.arrive()  # for the next one
+        elif self.is_one_warp:
+            self.sync()  # warps of a CTA have met in the reduction itself
+
     # --- all rows ---------------------------------------------------------------------------------
 
     def run(
