@@ -10,6 +10,7 @@ import pytest
 
 import row_references as reference
 from pyptx import LaunchError, kernels
+from pyptx.kernels.softmax import build_softmax
 
 torch = pytest.importorskip("torch")
 
@@ -168,3 +169,8 @@ def test_what_is_refused() -> None:
         kernels.quantise_fp8(x, group=48)
     with pytest.raises(LaunchError, match="Targets"):
         kernels.cross_entropy(x, torch.zeros(5, dtype=torch.int64))
+
+
+def test_lines_are_those_of_the_kernel() -> None:
+    """The package's own kernels have authors too: reports and profilers point at their lines."""
+    assert 'kernels/softmax.py"' in build_softmax(64, "f32").ptx(B=4)

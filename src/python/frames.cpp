@@ -94,7 +94,9 @@ const PythonLocations::Owner& PythonLocations::owner_of(PyCodeObject* code) {
   const nb::handle object(reinterpret_cast<PyObject*>(code));
   const auto file = nb::cast<std::string>(object.attr("co_filename"));
   Owner owner;
-  owner.is_authors = !file.starts_with(package_folder());
+  // The package's own kernels are code of an author too.
+  static const std::string kernels = package_folder() + "kernels/";
+  owner.is_authors = !file.starts_with(package_folder()) || file.starts_with(kernels);
   // What @intrinsic wraps is the author's; it gives its name itself.
   if (!owner.is_authors && !file.ends_with("/_intrinsic.py")) {
     owner.shown = nb::cast<std::string>(object.attr("co_qualname")) + "(...)";
