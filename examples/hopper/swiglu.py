@@ -3,8 +3,8 @@
 
     python examples/hopper/swiglu.py [--ptx] [--rows 64] [--columns 1024]
 
-A grid-stride loop: as many CTAs as fill the machine, each walking the flat arrays. Other types and a
-gradient are in `pyptx.kernels.swiglu`.
+A grid-stride loop: as many CTAs as fill the machine, each walking the flat arrays. Other types and
+a gradient are in `pyptx.kernels.swiglu`.
 """
 
 from __future__ import annotations
