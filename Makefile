@@ -138,7 +138,7 @@ fuzz: $(READY)
 	set -e; for target in lex parse_print verify emulate; do \
 	  seeds=build/fuzz/seeds; [ $$target != emulate ] || seeds=build/fuzz/seeds_run; \
 	  mkdir -p build/fuzz/corpus_$$target; \
-	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 4 )) -timeout=20 \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 4 )) -timeout=20 -rss_limit_mb=8192 \
 	    -max_len=65536 -dict=build/fuzz/seeds.dict -artifact_prefix=build/fuzz/ \
 	    build/fuzz/corpus_$$target $$seeds; \
 	done
