@@ -89,7 +89,7 @@ void Foreign::join(const Foreign& other) {
       is_theirs = is_theirs && both[k] == (*theirs)[k];
     }
     if (is_ours) continue;
-    chunks_[i] = is_theirs ? theirs : std::make_shared<const Chunk>(std::move(both));
+    chunks_[i] = is_theirs ? theirs : std::make_shared<const Chunk>(both);
   }
 }
 
