@@ -66,7 +66,7 @@ def _slope(activation: str, z: Any) -> Any:
         import torch as functions
     else:
         from jax import lax as functions
-    if activation == "relu":
+    if activation == "relu":  # one-place: a function, not a modifier
         return _cast(z > 0, z)
     if activation == "silu":
         s = 1 / (1 + functions.exp(-z))
