@@ -58,13 +58,15 @@ def build_cross_entropy(
     dtype: Any,
     *,
     gradient: bool,
+    in_place: bool = False,
     target: Any = s64,
     plan: Plan | None = None,
     arch: str = "auto",
 ) -> Kernel:
     """Build (x, targets) -> loss, or (x, targets, g) -> (loss, dx), for (B, columns) logits.
 
-    The targets are B numbers of `target`, s64 or s32; the losses and g are B numbers of f32.
+    The targets are B numbers of `target`, s64 or s32; the losses and g are B numbers of f32. With
+    `in_place` dx may be x, which costs CTAs that share a row a barrier more.
     """
     dtype = element_type(dtype)
     plan = plan or plan_rows(columns, dtype)
@@ -102,7 +104,8 @@ def build_cross_entropy(
             for value in flat(x):
                 ptx.inst.mul.f32(value, value, scale)
             aim.take_off(rows, x, g)
-            rows.meet()  # dx may be x, of which every thread has read the target's logit
+            if in_place:
+                rows.meet()  # every thread has read the target's logit
             rows.store(row, pointers[2], x)
 
         rows.run((px,), body, fill=-math.inf)
