@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,7 +32,7 @@ const Finding kBroken{"framework", "jax", State::Broken, "it does not import", "
 class DoctorTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "/pyptx_doctor_cache";
+    folder_ = testing::TempDir() + "/pyptx_doctor_cache" + std::to_string(getpid());
     set("PYPTX_CACHE_DIR", folder_.c_str());
     for (const char* name : {"PYPTX_CACHE", "PYPTX_NVJITLINK", "PYPTX_PTXAS", "NO_COLOR"}) {
       set(name, nullptr);
