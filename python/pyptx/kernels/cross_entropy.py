@@ -14,42 +14,50 @@ from typing import TYPE_CHECKING, Any
 
 from pyptx import Tile, ptx, reg
 from pyptx.kernels.elements import Words, element_type
-from pyptx.kernels.norms import flat
-from pyptx.kernels.plans import Plan, plan_rows
+from pyptx.kernels.plans import Plan, plan_cross_entropy
 from pyptx.kernels.row_kernel import row_kernel
 from pyptx.kernels.rows import Row, Rows
-from pyptx.kernels.softmax import exponentials
-from pyptx.types import f32, s64, u32, u64
+from pyptx.kernels.softmax import Exponentials
+from pyptx.types import f32, pred, s64, u32, u64
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
 
 
 class Target:
-    """The target of a row, and the logit there."""
+    """The target of a row. The thread that holds its logit writes the loss.
+
+    That thread reads the logit from memory, since its own registers cannot be indexed, and nobody
+    else does: it is the one that may store to that place later.
+    """
 
     def __init__(self, rows: Rows, row: Row, targets: Any, logits: Any, kind: Any) -> None:
-        size = kind.bits // 8
+        plan, size = rows.plan, kind.bits // 8
         place = reg.scalar(u64)
         ptx.inst.mul.wide.u32(place, row.index, size)
         wide = reg.scalar(u64 if size == 8 else u32, init=-1)
         load = ptx.inst.ld.global_.u64 if size == 8 else ptx.inst.ld.global_.u32
         load(wide, ptx.addr(targets + place), pred=row.exists)
-        self.counts = wide < rows.plan.columns  # as unsigned: what is negative is beyond
-        self.column = reg.from_(wide, u32)
-        words = Words(rows.plan.dtype, 1, fill=0.0)
+        self.counts = wide < plan.columns  # as unsigned: what is negative is beyond
+        column = reg.from_(wide, u32)
+        self.distance = column - rows.first * plan.vector  # from this thread's first element
+        vector = self.distance >> (plan.vector.bit_length() - 1)
+        holds = (vector < plan.share) & ((vector & (plan.lanes - 1)) == 0) & self.counts
+        words = Words(plan.dtype, 1, fill=0.0)
         start = reg.scalar(u64)
-        ptx.inst.mul.wide.u32(start, row.index, rows.plan.columns * rows.size)
-        words.load(logits + start + self.column * rows.size, pred=self.counts)
+        ptx.inst.mul.wide.u32(start, row.index, plan.columns * rows.size)
+        words.load(logits + start + column * rows.size, pred=holds)
         (self.logit,) = words.floats()
+        # A row whose target is ignored has a loss too: its first thread's.
+        is_ignored = ptx.inst.not_.pred(reg.scalar(pred), self.counts)
+        self.writes = ptx.inst.or_.pred(reg.scalar(pred), holds, (rows.first == 0) & is_ignored)
 
     def take_off(self, rows: Rows, vectors: list[list[Any]], amount: Any) -> None:
         """Subtract an amount from the value of the target's column, in the thread that has it."""
         plan = rows.plan
-        distance = self.column - rows.first * plan.vector
         for step, vector in enumerate(vectors):
             for index, value in enumerate(vector):
-                is_target = distance == step * plan.lanes * plan.vector + index
+                is_target = self.distance == step * plan.lanes * plan.vector + index
                 ptx.inst.sub.f32(value, value, amount, pred=is_target)
 
 
@@ -58,18 +66,17 @@ def build_cross_entropy(
     dtype: Any,
     *,
     gradient: bool,
-    in_place: bool = False,
     target: Any = s64,
     plan: Plan | None = None,
     arch: str = "auto",
 ) -> Kernel:
     """Build (x, targets) -> loss, or (x, targets, g) -> (loss, dx), for (B, columns) logits.
 
-    The targets are B numbers of `target`, s64 or s32; the losses and g are B numbers of f32. With
-    `in_place` dx may be x, which costs CTAs that share a row a barrier more.
+    The targets are B numbers of `target`, s64 or s32; the losses and g are B numbers of f32; dx may
+    be x.
     """
     dtype = element_type(dtype)
-    plan = plan or plan_rows(columns, dtype)
+    plan = plan or plan_cross_entropy(columns, dtype)
     matrix, numbers = Tile("B", columns, dtype), Tile("B", f32)
 
     @row_kernel(
@@ -87,26 +94,19 @@ def build_cross_entropy(
                 offset = reg.scalar(u64)
                 ptx.inst.mul.wide.u32(offset, row.index, 4)
                 ptx.inst.ld.global_.f32(g, ptx.addr(pointers[0] + offset), pred=aim.counts)
-            x = [each.floats() for each in words]
-            largest, total, factor = exponentials(rows, flat(x))
+            found = Exponentials(rows, words)
             loss = reg.scalar(f32)
-            ptx.inst.lg2.approx.f32(loss, total)
-            ptx.inst.fma.rn.f32(loss, loss, math.log(2.0), largest)
+            ptx.inst.lg2.approx.f32(loss, found.total)
+            ptx.inst.fma.rn.f32(loss, loss, math.log(2.0), found.largest)
             ptx.inst.sub.f32(loss, loss, aim.logit)
             ptx.inst.selp.f32(loss, loss, 0.0, aim.counts)
-            rows.store_scalar(row, pointers[1 if gradient else 0], loss)
+            rows.store_scalar(row, pointers[1 if gradient else 0], loss, by=aim.writes)
             if not gradient:
                 return
-            scale = ptx.inst.rcp.approx.ftz.f32(reg.scalar(f32), total)
-            ptx.inst.mul.f32(scale, scale, g)
-            if factor is not None:
-                ptx.inst.mul.f32(scale, scale, factor)
-            for value in flat(x):
-                ptx.inst.mul.f32(value, value, scale)
-            aim.take_off(rows, x, g)
-            if in_place:
-                rows.meet()  # every thread has read the target's logit
-            rows.store(row, pointers[2], x)
+            scale = ptx.inst.rcp.approx.ftz.f32(reg.scalar(f32), found.total)
+            dx = found.times(ptx.inst.mul.f32(scale, scale, g))
+            aim.take_off(rows, dx, g)
+            rows.store(row, pointers[2], dx)
 
         rows.run((px,), body, fill=-math.inf)
 

@@ -153,7 +153,7 @@ def build_norm(
             x = added(rows, *words) if residual else words[0]
             if residual:
                 rows.store_words(row, outputs[1], x)
-            mean = None
+            mean: Any = None
             if kind == "layer":
                 moments = Moments(rows, x)
                 mean, squares = moments.mean, moments.squares
@@ -162,15 +162,20 @@ def build_norm(
                 (squares,) = rows.sum([dot(values, values)])
             rstd = inverse_root(squares, columns, eps)
             shared = kept or [rows.load_columns(pointer, weight) for pointer in scales]
+            if kind == "layer":  # x' = x * rstd - mean * rstd
+                ptx.inst.mul.f32(mean, mean, rstd)
+                ptx.inst.neg.f32(mean, mean)
             results = []
-            for step, vector in enumerate(centred(rows, x, mean)):
+            for step, vector in enumerate(floats(x)):
                 factors = [each[step].floats() for each in shared]
                 found = []
                 for index, value in enumerate(vector):
-                    result = ptx.inst.mul.f32(reg.scalar(f32), value, rstd)
+                    result = reg.scalar(f32)
                     if kind == "layer":
+                        ptx.inst.fma.rn.f32(result, value, rstd, mean)
                         ptx.inst.fma.rn.f32(result, result, factors[0][index], factors[1][index])
                     else:
+                        ptx.inst.mul.f32(result, value, rstd)
                         ptx.inst.mul.f32(result, result, factors[0][index])
                     found.append(result)
                 results.append(found)

@@ -21,6 +21,7 @@ MOST_CTAS = 8  # of a cluster
 MOST_VALUES = 64  # elements of a row that a thread holds
 MOST_COLUMNS = 1 << 17
 SHARED = 227 * 1024  # bytes that a CTA can have
+REGISTERS = 65536  # of an SM
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Plan:
     `lanes` threads of a CTA (a power of two) hold a row, or with `ctas` > 1 the part of a row that
     a CTA of the cluster has. A CTA has `groups` of so many threads. A group takes `each` rows at
     once, all loads before anything else; with `stages`, it takes row after row, and
-    bulk copies bring so many rows ahead into shared memory, `waves` CTAs on each SM.
+    bulk copies bring so many rows ahead into shared memory. An SM has registers for `waves` CTAs at
+    least: the one computes while another loads.
     """
 
     columns: int
@@ -58,6 +60,11 @@ class Plan:
     def threads(self) -> int:
         """Of a CTA."""
         return self.lanes * self.groups
+
+    @property
+    def registers(self) -> int:
+        """Of a thread, at most."""
+        return min(REGISTERS // (self.threads * self.waves), 255)
 
     @property
     def vectors(self) -> int:
@@ -106,7 +113,7 @@ def divided(columns: int, dtype: Any, lanes: int, values: int, **options: Any) -
 
 
 def plan_rows(columns: int, dtype: Any) -> Plan:
-    """Plan for rows that are read once and held: softmax, cross-entropy, quantisation.
+    """Plan for rows that are read once and held, with little to compute.
 
     64 bytes of a row per thread while 256 threads do for it. Then each holds up to 64 elements,
     and from there on CTAs share the row.
@@ -119,9 +126,37 @@ def plan_elements(columns: int, dtype: Any) -> Plan:
     return _held(columns, dtype, 16, 1024, 16)
 
 
+def plan_softmax(columns: int, dtype: Any) -> Plan:
+    """Plan for softmax: many threads with few elements, so that little waits for a long row.
+
+    CTAs share a row of bf16 from where a thread would have 32 elements: two or four of them on an
+    SM, which compute their exponentials twice, hide more than one that does not.
+    """
+    dtype = element_type(dtype)
+    if columns <= LONG or (dtype.bits == 32 and columns <= 2 * LONG):
+        return _held(columns, dtype, 16, 1024, MOST_VALUES)
+    if dtype.bits == 32:
+        return divided(columns, dtype, 256, 64)
+    lanes = 256 if columns <= 2 * LONG else 512
+    return divided(columns, dtype, lanes, 64, waves=1024 // lanes)
+
+
+def plan_cross_entropy(columns: int, dtype: Any) -> Plan:
+    """Plan for cross-entropy, which has more to compute than softmax: fewer threads, more CTAs."""
+    dtype = element_type(dtype)
+    if dtype.bits == 32:
+        return _held(columns, dtype, 16, 512 if columns <= LONG else 1024, 32)
+    plan = _held(columns, dtype, 32, 256, MOST_VALUES)
+    resident = 1280 if plan.steps * plan.vector <= 32 else 768
+    return replace(plan, waves=resident // plan.threads)
+
+
 def _held(columns: int, dtype: Any, values: int, most: int, held: int) -> Plan:
     """Return the plan for about `values` elements a thread, `held` where `most` threads are few."""
     lanes = min(max(power_of_two(-(-columns // values)), 8), most)
+    vectors = columns // vector_of(columns, element_type(dtype))
+    if lanes > 32 and vectors % lanes and columns <= lanes // 2 * 40:
+        lanes //= 2  # 5,120 columns are 5 vectors for each of 128 threads, 2.5 for 256
     if columns > lanes * held:
         return divided(columns, dtype, lanes, held)
     each = max(1, min(values // -(-columns // lanes), 4)) if lanes <= 32 else 1
@@ -139,15 +174,27 @@ def plan_products(columns: int, dtype: Any) -> Plan:
 
 
 def plan_norms(kind: str, columns: int, dtype: Any, residual: bool) -> Plan:
-    """Plan for norms; CTAs that work on long rows stay, and hold their part of the weights."""
+    """Plan for norms; CTAs that work on long rows stay, and hold their part of the weights.
+
+    With a residual four matrices move, and reading the weights anew for each row costs less than
+    to mix loads and stores of rows in memory, as CTAs that stay do.
+    """
     dtype = element_type(dtype)
-    if columns <= LONG:
-        return plan_rows(columns, dtype)
+    is_rms, is_half = kind == "rms", dtype.bits == 16
     if residual:
-        return divided(columns, dtype, *((1024, 16) if dtype.bits == 16 else (512, 32)))
-    if dtype.bits == 32:
-        return streamed(divided(columns, dtype, 256, 64), 1)
-    return streamed(divided(columns, dtype, *((1024, 32) if kind == "rms" else (512, 64))), 1)
+        return _held(columns, dtype, 16, 1024 if is_rms and is_half else 512, MOST_VALUES)
+    if columns <= LONG and is_rms:
+        return _held(columns, dtype, 16, 1024, MOST_VALUES)
+    if columns <= LONG:
+        plan = _held(columns, dtype, 32 if is_half else 16, 512, MOST_VALUES)
+        return replace(plan, waves=1024 // plan.lanes) if plan.lanes >= 256 else plan
+    if columns <= 2 * LONG and is_rms and not is_half:
+        return divided(columns, dtype, 1024, 32)
+    if is_half:
+        plan = divided(columns, dtype, *((1024, 32) if is_rms else (512, 64)))
+    else:
+        plan = divided(columns, dtype, 256, 64)
+    return streamed(plan, 1)
 
 
 def plan_sums(columns: int, dtype: Any, inputs: int) -> Plan:
@@ -161,8 +208,9 @@ def plan_sums(columns: int, dtype: Any, inputs: int) -> Plan:
     if columns <= lanes * values:
         plan = divided(columns, dtype, lanes, values, groups=512 // lanes)
     else:
-        plan = divided(columns, dtype, lanes, 64 if dtype.bits == 16 and columns > 8192 else 32)
-    is_short = plan.groups == 1 and plan.steps * plan.vector <= 24 and dtype.bits == 16
+        plan = divided(columns, dtype, lanes, 64 if dtype.bits == 16 and columns > LONG else 32)
+    most = 32 if plan.ctas > 1 else 24
+    is_short = plan.groups == 1 and plan.steps * plan.vector <= most and dtype.bits == 16
     return streamed(plan, inputs, waves=2 if is_short else 1)
 
 

@@ -129,16 +129,15 @@ def softmax(x: Any) -> Any:
 
 
 @built_once
-def _cross_entropy_both(columns: int, dtype: Any, target: Any, in_place: bool) -> Any:
-    options: dict[str, Any] = {"target": _type(target), "in_place": in_place}
-    return build_cross_entropy(columns, _type(dtype), gradient=True, **options)
+def _cross_entropy_both(columns: int, dtype: Any, target: Any) -> Any:
+    return build_cross_entropy(columns, _type(dtype), gradient=True, target=_type(target))
 
 
 @built_once
 def _cross_entropy(columns: int, dtype: Any, target: Any) -> Any:
     kinds = columns, _type(dtype)
     forward = build_cross_entropy(*kinds, gradient=False, target=_type(target))
-    both = getattr(_OPS, _cross_entropy_both(columns, dtype, target, False))
+    both = getattr(_OPS, _cross_entropy_both(columns, dtype, target))
 
     def backward(x: Any, targets: Any, g: Any) -> Any:
         return both(x, targets, g)[1]
@@ -163,8 +162,7 @@ def cross_entropy_and_gradient(logits: Any, targets: Any, g: Any, *, out: Any = 
     `g` has an f32 for each row: 1 / rows for a mean. `out=(losses, gradient)` says where the
     results go; the gradient may take the place of the logits.
     """
-    kinds = logits.shape[-1], logits.dtype, targets.dtype
-    both = getattr(_OPS, _cross_entropy_both(*kinds, out is not None))
+    both = getattr(_OPS, _cross_entropy_both(logits.shape[-1], logits.dtype, targets.dtype))
     return both(logits, targets, g) if out is None else both(logits, targets, g, out=out)
 
 

@@ -45,13 +45,14 @@ def row_kernel(
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(each, kind) for each in names]
         write.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        has_least = plan.waves > 1 or plan.stages > 0
         return kernel(
             in_specs=tuple(inputs.values()),
             out_specs=tuple(outputs.values()),
             grid=grid,
             block=(plan.threads, 1, 1),
             reqntid=(plan.threads, 1, 1),
-            raw_directives=[("minnctapersm", (plan.waves,))] if plan.stages else None,
+            raw_directives=[("minnctapersm", (plan.waves,))] if has_least else None,
             cluster=(plan.ctas, 1, 1),
             arch=arch,
             batch=batch,

@@ -153,14 +153,14 @@ class Rows:
         for step, (words, guard) in enumerate(zip(vectors, self.guards(row), strict=True)):
             words.store(place, self.shift(step, kind), pred=guard)
 
-    def store_scalar(self, row: Row, pointer: Any, value: Any) -> None:
-        """Store one f32 for a row, from its first thread."""
-        is_first = self.first == 0
+    def store_scalar(self, row: Row, pointer: Any, value: Any, by: Any = None) -> None:
+        """Store one f32 for a row, from the thread for which `by` holds, else from its first."""
+        by = self.first == 0 if by is None else by
         if row.exists is not None:
-            ptx.inst.and_.pred(is_first, is_first, row.exists)
+            by = ptx.inst.and_.pred(reg.scalar(pred), by, row.exists)
         offset = reg.scalar(u64)
         ptx.inst.mul.wide.u32(offset, row.index, 4)
-        ptx.inst.st.global_.f32(ptx.addr(pointer + offset), value, pred=is_first)
+        ptx.inst.st.global_.f32(ptx.addr(pointer + offset), value, pred=by)
 
     # --- over the threads that share a row --------------------------------------------------------
 
@@ -221,19 +221,21 @@ class Rows:
             [smem.load(f32, ptx.addr(start, index * stride + at * 4)) for at in range(0, many, 32)]
             for index in range(len(values))
         ]
-        if plan.ctas > 1:
+        if plan.ctas > 1 and self._turn is not None:
             ptx.cluster.arrive()  # this memory may be written again
         return parts
 
     def _send(self, values: Sequence[Any], base: Any, stride: int, many: int) -> None:
         """Store a warp's values in every CTA of the cluster, and wait for those of all warps.
 
-        The barrier of the cluster says that the others have started, or have read what was sent
-        before; they arrived long ago. What is waited for is the data, at an mbarrier.
+        The barrier of the cluster says that the others have started, and in a cluster that stays
+        that they have read what was sent before; what is waited for is the data, at an mbarrier.
+        No CTA ends before all warps have sent it what it waits for, and then nobody sends to it.
         """
         if self._slots == EXCHANGES:
             raise ValueError(f"rows that CTAs share are reduced at most {EXCHANGES} times")
-        ptx.cluster.wait()
+        if self._turn is not None or self._slots == 0:
+            ptx.cluster.wait()
         arrived = self._arrived[self._slots]
         ptx.mbarrier.arrive_expect_tx(arrived, len(values) * many * 4, pred=self.tid == 0)
         peer = self.tid & 31  # lane i stores to CTA i
@@ -256,14 +258,6 @@ class Rows:
         else:
             ptx.bar.sync(self.group + 1, plan.lanes)
 
-    def meet(self) -> None:
-        """Wait until all threads of the row have read what they did before the last reduction."""
-        if self.plan.ctas > 1:
-            ptx.cluster.wait()  # for the arrivals behind it
-            ptx.cluster.arrive()  # for the next one
-        elif self.is_one_warp:
-            self.sync()  # warps of a CTA have met in the reduction itself
-
     # --- all rows ---------------------------------------------------------------------------------
 
     def run(
@@ -279,13 +273,13 @@ class Rows:
         if plan.stages:
             self._turn = reg.scalar(u32, init=0)
             RowStream(self, pointers, fill).run(body)
+            if plan.ctas > 1:
+                ptx.cluster.wait()  # for the last arrival
         else:
             rows = [self.row(index) for index in range(plan.each)]
             held = [[self.load(row, p, fill=fill, pitch=pitch) for p in pointers] for row in rows]
             for row, words in zip(rows, held, strict=True):
                 body(row, *words)
-        if plan.ctas > 1:
-            ptx.cluster.wait()  # for the last arrival
 
     def row(self, number: int) -> Row:
         """Return the row with this number of the group's, at most `plan.each`."""

@@ -11,9 +11,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pyptx import Tile, ptx, reg
-from pyptx.kernels.elements import dot, element_type, exponential, largest_of, total_of
-from pyptx.kernels.norms import flat
-from pyptx.kernels.plans import Plan, plan_products, plan_rows
+from pyptx.kernels.elements import Words, dot, element_type, exponential, largest_of, total_of
+from pyptx.kernels.norms import flat, floats
+from pyptx.kernels.plans import Plan, plan_products, plan_softmax
 from pyptx.kernels.row_kernel import row_kernel
 from pyptx.kernels.rows import Rows
 from pyptx.types import f32
@@ -29,31 +29,54 @@ def _finite(value: Any) -> Any:
     return result
 
 
-def exponentials(rows: Rows, x: list[Any]) -> tuple[Any, Any, Any]:
-    """Turn the values into exponentials, in place; beyond the row they are minus infinity.
+class Exponentials:
+    """The exponentials of a row: its maximum m, the sum of exp(x - m), and exp(x - m) themselves.
 
-    Returns the maximum m of the row, the sum of exp(x - m), and exp(m' - m), with m' the maximum of
-    this warp: what to multiply the values with to have exp(x - m).
+    They stay in registers, relative to the maximum m' of the warp, or are computed twice where the
+    plan leaves a thread fewer registers than that takes.
     """
-    own = ptx.warp.reduce_max(largest_of(x), width=min(rows.plan.lanes, 32))
-    shift = _finite(own)
-    for value in x:
-        exponential(value, value, shift)
-    total = ptx.warp.reduce_sum(total_of(x), width=min(rows.plan.lanes, 32))
-    if rows.is_one_warp:
-        return own, total, None
-    peaks, totals = rows.gather([own, total])
-    pairs = list(zip(peaks, totals, strict=True))
-    largest = reg.scalar(f32)
-    ptx.inst.mov.f32(largest, peaks[0])
-    largest = rows.fold([largest, *peaks[1:]], "max")
-    shift = _finite(largest)
-    factor = reg.scalar(f32)
-    for peak, part in pairs:
-        exponential(peak, peak, shift)
-        ptx.inst.mul.f32(part, part, peak)
-    exponential(factor, own, shift)
-    return largest, rows.fold([part for _, part in pairs], "sum"), factor
+
+    def __init__(self, rows: Rows, words: list[Words]) -> None:
+        plan = rows.plan
+        width = min(plan.lanes, 32)
+        self._words = words
+        self._is_kept = plan.steps * plan.vector + 16 <= plan.registers
+        values = floats(words)
+        own = ptx.warp.reduce_max(largest_of(flat(values)), width=width)
+        shift = _finite(own)
+        self._kept = values if self._is_kept else floats(words)
+        for value in flat(self._kept):
+            exponential(value, value, shift)
+        total = ptx.warp.reduce_sum(total_of(flat(self._kept)), width=width)
+        self.largest, self.total = own, total
+        self._shift, self._factor = shift, None
+        if rows.is_one_warp:
+            return
+        peaks, totals = rows.gather([own, total])
+        pairs = list(zip(peaks, totals, strict=True))
+        largest = reg.scalar(f32)
+        ptx.inst.mov.f32(largest, peaks[0])
+        self.largest = rows.fold([largest, *peaks[1:]], "max")
+        self._shift = _finite(self.largest)
+        for peak, part in pairs:
+            exponential(peak, peak, self._shift)
+            ptx.inst.mul.f32(part, part, peak)
+        self.total = rows.fold([part for _, part in pairs], "sum")
+        self._factor = reg.scalar(f32)
+        exponential(self._factor, own, self._shift)
+
+    def times(self, scale: Any) -> list[list[Any]]:
+        """Return exp(x - m) * scale, for each step's vector."""
+        values = self._kept
+        if not self._is_kept:
+            values = floats(self._words)
+            for value in flat(values):
+                exponential(value, value, self._shift)
+        elif self._factor is not None:
+            scale = ptx.inst.mul.f32(reg.scalar(f32), scale, self._factor)
+        for value in flat(values):
+            ptx.inst.mul.f32(value, value, scale)
+        return values
 
 
 def build_softmax(
@@ -61,20 +84,15 @@ def build_softmax(
 ) -> Kernel:
     """Build y = exp(x - max(x)) / sum(exp(x - max(x))) for a (B, columns) input."""
     dtype = element_type(dtype)
-    plan = plan or plan_rows(columns, dtype)
+    plan = plan or plan_softmax(columns, dtype)
     matrix = Tile("B", columns, dtype)
 
     @row_kernel("softmax", plan, {"X": matrix}, {"Y": matrix}, arch=arch)
     def softmax(rows: Rows, px: Any, py: Any) -> None:
         def body(row: Any, words: Any) -> None:
-            x = [each.floats() for each in words]
-            _, total, factor = exponentials(rows, flat(x))
-            ptx.inst.rcp.approx.ftz.f32(total, total)
-            if factor is not None:
-                ptx.inst.mul.f32(total, total, factor)
-            for value in flat(x):
-                ptx.inst.mul.f32(value, value, total)
-            rows.store(row, py, x)
+            found = Exponentials(rows, words)
+            scale = ptx.inst.rcp.approx.ftz.f32(reg.scalar(f32), found.total)
+            rows.store(row, py, found.times(scale))
 
         rows.run((px,), body, fill=-math.inf)
 
