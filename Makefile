@@ -167,6 +167,7 @@ format: $(READY)
 bench: build
 	$(BIN)/python bench/launch.py
 	$(BIN)/python bench/first_call.py
+	$(BIN)/python bench/kernels.py
 	$(BIN)/python bench/verify.py
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/author.py

@@ -47,6 +47,17 @@ def test_a_slower_arm_is_slower() -> None:
     assert 1.1 < found.ratio("short", to="long").median < 10
 
 
+@pytest.mark.parametrize(("warm_up", "before"), [(0.0, 0), (None, 1)])
+def test_the_work_before_the_first_round_can_be_left_out(
+    monkeypatch: pytest.MonkeyPatch, warm_up: float | None, before: int
+) -> None:
+    clock = scripted(monkeypatch)
+    bench.compare({"a": lambda: ("a", 1.0)}, "sustained", rounds=2, warm_up=warm_up)
+    more = len(clock.ran) - 3 - 2  # three calls to find how many fill a sample, two rounds
+    assert more >= before
+    assert before or more == 0
+
+
 def test_every_round_has_every_arm_in_a_drawn_order(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = scripted(monkeypatch)
     names = ["a", "b", "c", "d"]

@@ -184,6 +184,7 @@ def compare(
     bytes: float | Mapping[str, float] | None = None,
     flops: float | Mapping[str, float] | None = None,
     seed: int | None = None,
+    warm_up: float | None = None,
 ) -> Comparison:
     """Time functions without arguments against each other, and say how sure that is.
 
@@ -191,14 +192,16 @@ def compare(
     call: a cool GPU. `"sustained"` works for three seconds first and never idles: a GPU at its
     power limit. `cold` writes over L2 before each call. `baseline` is the arm that ratios are
     taken to, the first where it is not named. `bytes` and `flops` are those of a call, of every
-    arm or by name, and give rates. `seed` fixes the order in which arms run.
+    arm or by name, and give rates. `seed` fixes the order in which arms run. `warm_up` is how many
+    seconds of work come before the first round, for a GPU that is already at its limit.
 
     On a GPU that torch sees, events of the GPU are the clock, and the functions enqueue on torch's
     current stream; everywhere else it is the host's clock. Each function is called once before
     anything is timed; what it raises then is raised here, with the arm's name.
     """
     _check(arms, mode, rounds, baseline)
-    idle, work, warm_up = MODES[mode]
+    idle, work, before = MODES[mode]
+    warm_up = before if warm_up is None else warm_up
     clock = find_clock(cold)
     found = [Arm(name, 1, bytes=_of_arm(bytes, name), flops=_of_arm(flops, name)) for name in arms]
     for arm in found:
