@@ -11,7 +11,7 @@
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference coverage stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons
+.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons
 
 PYTHON ?= python3
 VENV := .venv
@@ -78,6 +78,10 @@ reference: $(READY)
 # docs/emulator/coverage.md, anew from the table and the recorded vectors.
 coverage: build
 	PYTHONPATH=tools:python $(BIN)/python -m record.coverage --out docs/emulator
+
+# docs/results, anew from the records of bench/kernels.py.
+results: build
+	PYTHONPATH=tools:python $(BIN)/python -m results --out docs/results
 
 # The texts of tests/unit/text/bad_input_test.cpp at full size: what each is refused with, its time
 # and the memory it takes beyond the text itself.
@@ -152,6 +156,7 @@ lint: build
 	PYTHONPATH=tools:python $(BIN)/python -m stubs --check python/pyptx
 	PYTHONPATH=tools $(BIN)/python -m apidocs --check docs/api
 	PYTHONPATH=tools:python $(BIN)/python -m record.coverage --check docs/emulator
+	PYTHONPATH=tools:python $(BIN)/python -m results --check docs/results
 	$(BIN)/python tools/lint/words.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
