@@ -132,6 +132,32 @@ std::optional<Assembled> look_up(const CubinCache& cache, const CacheKey& key) {
                    true};
 }
 
+/// Whether a text may have the instruction. nvJitLink compiles for linking, and the instruction has
+/// no effect then (ptxas C7504): accumulators that count on its registers are spilt, and the kernel
+/// takes ten times as long. ptxas compiles whole programs.
+bool has_setmaxnreg(std::string_view ptx) {
+  return ptx.find("setmaxnreg") != std::string_view::npos;
+}
+
+AssembleResult assemble_by(std::string_view ptx, const AssembleOptions& options) {
+  const CubinCache cache = CubinCache::global();
+  CacheKey key = key_of(ptx, options, "");
+  if (options.use_cache) {
+    key.compiler = toolbox().identity(options.compiler);
+    if (auto hit = look_up(cache, key)) return std::move(*hit);
+  }
+  auto found = toolbox().get(options.compiler);
+  if (!found) return support::Failure{AssembleFailure{std::move(found.error()), 0, {}}};
+  PtxCompiler& compiler = **found;
+  if (options.use_cache && key.compiler != compiler.info().identity) {
+    key.compiler = compiler.info().identity;  // the file that was located did not open
+    if (auto hit = look_up(cache, key)) return std::move(*hit);
+  }
+  auto made = compile(compiler, key, options);
+  if (made && options.use_cache) cache.put(key.digest(), {made->cubin, made->log, made->compiler});
+  return made;
+}
+
 }  // namespace
 
 diag::Result<CompilerInfo> find_compiler(Compiler wanted) {
@@ -157,22 +183,13 @@ diag::Result<std::string> current_compiler(Compiler wanted) {
 }
 
 AssembleResult assemble(std::string_view ptx, const AssembleOptions& options) {
-  const CubinCache cache = CubinCache::global();
-  CacheKey key = key_of(ptx, options, "");
-  if (options.use_cache) {
-    key.compiler = toolbox().identity(options.compiler);
-    if (auto hit = look_up(cache, key)) return std::move(*hit);
+  if (options.compiler == Compiler::Any && has_setmaxnreg(ptx)) {
+    AssembleOptions whole = options;
+    whole.compiler = Compiler::Ptxas;
+    // What a ptxas refuses, because it is old perhaps, the others may take.
+    if (auto made = assemble_by(ptx, whole)) return made;
   }
-  auto found = toolbox().get(options.compiler);
-  if (!found) return support::Failure{AssembleFailure{std::move(found.error()), 0, {}}};
-  PtxCompiler& compiler = **found;
-  if (options.use_cache && key.compiler != compiler.info().identity) {
-    key.compiler = compiler.info().identity;  // the file that was located did not open
-    if (auto hit = look_up(cache, key)) return std::move(*hit);
-  }
-  auto made = compile(compiler, key, options);
-  if (made && options.use_cache) cache.put(key.digest(), {made->cubin, made->log, made->compiler});
-  return made;
+  return assemble_by(ptx, options);
 }
 
 }  // namespace pyptx::driver

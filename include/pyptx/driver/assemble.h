@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX text to cubin. Three compilers, the first that is found: nvJitLink in this process, a
-// ptxas process, the driver's own JIT. Results are kept on disk (cubin_cache.h). This is no
+// ptxas process, the driver's own JIT. A text with setmaxnreg goes to ptxas first, since nvJitLink
+// leaves that instruction without effect. Results are kept on disk (cubin_cache.h). This is no
 // verifier: what a compiler refuses is reported in the compiler's own words, with the PTX line, so
 // that a caller who knows where that line came from can say so.
 #pragma once

@@ -160,6 +160,23 @@ INSTANTIATE_TEST_SUITE_P(Compilers, RealCompilerTest,
                            return compiler.param == Compiler::NvJitLink ? "NvJitLink" : "Ptxas";
                          });
 
+// nvJitLink leaves setmaxnreg without effect, so a text with it is for ptxas; if that refuses the
+// text, as one that is too old does, nvJitLink still gets it.
+TEST_F(AssembleTest, SetmaxnregIsForPtxas) {
+  const auto jit = find_compiler(Compiler::NvJitLink);
+  const auto ptxas = find_compiler(Compiler::Ptxas);
+  if (!jit || !ptxas) GTEST_SKIP() << "one of the compilers is not installed";
+  const std::string with = kernel_text("8.0", "setmaxnreg.dec.sync.aligned.u32 40;");
+  const auto any = options(Compiler::Any);
+  EXPECT_EQ(assemble(kernel_text("8.0", ""), any)->compiler, jit->name);
+  EXPECT_EQ(assemble(with, any)->compiler, ptxas->name);
+  EXPECT_EQ(assemble(with, options(Compiler::NvJitLink))->compiler, jit->name);
+  const auto refused =
+      assemble(kernel_text("8.0", "setmaxnreg.dec.sync.aligned.u32 nonsense;"), any);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().diagnostic.message(), testing::HasSubstr(jit->name));
+}
+
 TEST_F(AssembleTest, TheDriverIsTheLastResort) {
   const auto found = find_compiler(Compiler::DriverJit);
   ASSERT_TRUE(found.ok());
