@@ -11,10 +11,7 @@ import pytest
 from planted_bugs import Planted, run
 from planted_cases import CASES
 from pyptx import EmulatorError, EmulatorWarning
-
-COMPLETIONS = ("latest", "earliest", "random")
-# 34 seeds by three completion policies: at least a hundred schedules.
-SCHEDULES = [(seed, completion) for seed in range(34) for completion in COMPLETIONS]
+from schedules import SCHEDULES
 
 
 def names(case: Planted) -> str:

@@ -91,10 +91,11 @@ def build_swiglu_backward(
                     s = sigmoid(g)
                     silu = ptx.inst.mul.f32(reg.scalar(f32), g, s)
                     ups[-1].append(ptx.inst.mul.f32(reg.scalar(f32), silu, d))
-                    # silu'(g) = s * (1 + g * (1 - s)) = s + silu - silu * s
-                    slope = ptx.inst.add.f32(reg.scalar(f32), s, silu)
-                    ptx.inst.neg.f32(silu, silu)
-                    ptx.inst.fma.rn.f32(slope, silu, s, slope)
+                    # silu'(g) = s * (1 + g * (1 - s)): s + silu - silu * s would lose the 1 beside
+                    # a large g.
+                    slope = ptx.inst.sub.f32(reg.scalar(f32), 1.0, s)
+                    ptx.inst.fma.rn.f32(slope, slope, g, 1.0)
+                    ptx.inst.mul.f32(slope, slope, s)
                     ptx.inst.mul.f32(slope, slope, u)
                     gates[-1].append(ptx.inst.mul.f32(slope, slope, d))
             rows.store(row, wanted[0], gates, pitch=pitch)
