@@ -117,7 +117,7 @@ def test_a_gradient_in_place_of_the_logits(plan: Any) -> None:
     n, dtype = plan.columns, plan.dtype
     x, targets = tensor(random(4, n), dtype), torch.tensor([n - 1, 0, -100, n // 2])
     g = torch.from_numpy(random(4)).float()
-    kernel = build_cross_entropy(n, dtype, gradient=True, in_place=True, target=s64, plan=plan)
+    kernel = build_cross_entropy(n, dtype, gradient=True, target=s64, plan=plan)
     losses, gradient = kernel.emulate(x, targets, g)
     for seed, schedule in SCHEDULES:
         logits, found = x.clone(), torch.empty(4)

@@ -47,6 +47,8 @@ ONCE = [
     divided(2056, f32, 64, 16),
     divided(2056, bf16, 64, 64, waves=20),  # few registers: exponentials are computed twice
 ]
+# CTAs that share a row and have nothing to tell each other.
+APART = divided(1100, bf16, 32, 8, meets=False)
 # Groups that stay: in warps, in several warps, in clusters; the last CTA of one has nothing.
 STREAMED = [
     streamed(divided(256, bf16, 32, 8, groups=4), 2),
@@ -188,7 +190,7 @@ def test_cross_entropy(plan: Any, kind: Any) -> None:
     close(dx, gradient, dtype)
 
 
-@once
+@pytest.mark.parametrize("plan", [*ONCE, APART], ids=named)
 @pytest.mark.parametrize("packed", [False, True])
 def test_swiglu(plan: Any, packed: bool) -> None:
     n, dtype = plan.columns, plan.dtype
@@ -269,6 +271,7 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
         (lambda: build_norm("batch", 64, f32, eps=0.0), "'rms' or 'layer'"),
         (lambda: build_quantise(6, f32), "multiple of 4"),
         (lambda: build_rotary(2, 7, f32), "even"),
+        (lambda: build_softmax(1100, bf16, plan=APART, arch="sm_90a").ptx(B=1), "never meet"),
     ):
         with pytest.raises(ValueError, match=message):
             make()

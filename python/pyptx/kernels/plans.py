@@ -32,7 +32,8 @@ class Plan:
     a CTA of the cluster has. A CTA has `groups` of so many threads. A group takes `each` rows at
     once, all loads before anything else; with `stages`, it takes row after row, and
     bulk copies bring so many rows ahead into shared memory. An SM has registers for `waves` CTAs at
-    least: the one computes while another loads.
+    least: the one computes while another loads. CTAs that share rows and never meet, because there
+    is nothing to sum up, are no cluster.
     """
 
     columns: int
@@ -45,6 +46,7 @@ class Plan:
     each: int = 1
     stages: int = 0
     waves: int = 1
+    meets: bool = True
 
     def __post_init__(self) -> None:
         if self.lanes & (self.lanes - 1) or (self.ctas > 1 and self.lanes < 32):
@@ -123,7 +125,7 @@ def plan_rows(columns: int, dtype: Any) -> Plan:
 
 def plan_elements(columns: int, dtype: Any) -> Plan:
     """Plan for what is computed element by element: 16 a thread, or more CTAs."""
-    return _held(columns, dtype, 16, 1024, 16)
+    return replace(_held(columns, dtype, 16, 1024, 16), meets=False)
 
 
 def plan_softmax(columns: int, dtype: Any) -> Plan:

@@ -49,7 +49,9 @@ def build_rotary(
     if size % 2:
         raise ValueError(f"the size of a head is even, not {size}")
     half = size // 2
-    pairs = vector_of(half, dtype)  # of a thread and a head
+    # A thread has one vector of a head where the two of a pair are neighbours, else two of them.
+    width = vector_of(size if interleaved else half, dtype)
+    pairs = width // 2 if interleaved else width
     lanes = half // pairs
     each = next(count for count in (HEADS, 2, 1) if heads % count == 0)
     units = heads // each * lanes  # threads for a position
@@ -84,21 +86,18 @@ def build_rotary(
 
         place, inside = reg.scalar(u64), reg.scalar(u64)
         ptx.inst.mul.wide.u32(place, token, heads * size * dtype.bits // 8)
-        width = 2 * pairs if interleaved else pairs
         ptx.inst.mul.wide.u32(inside, head * size + lane * width, dtype.bits // 8)
         ptx.inst.add.u64(place, place, inside)
         between = heads // each * size * dtype.bits // 8  # a thread's heads
-        apart = pairs if interleaved else half  # the two vectors of a head
-        shifts = [
-            (number * between, number * between + apart * dtype.bits // 8) for number in range(each)
-        ]
-        loaded = [[Words(dtype, pairs), Words(dtype, pairs)] for _ in range(each)]
+        apart = [0] if interleaved else [0, half * dtype.bits // 8]
+        shifts = [[number * between + offset for offset in apart] for number in range(each)]
+        loaded = [[Words(dtype, width) for _ in apart] for _ in range(each)]
         for offsets, vectors in zip(shifts, loaded, strict=True):
             for offset, words in zip(offsets, vectors, strict=True):
                 words.load(px + place, offset)
         angles_of = list(zip(cosines.floats(), sines.floats(), strict=True))
         for offsets, vectors in zip(shifts, loaded, strict=True):
-            values = [*vectors[0].floats(), *vectors[1].floats()]
+            values = [value for words in vectors for value in words.floats()]
             first, second = (
                 (values[0::2], values[1::2]) if interleaved else (values[:pairs], values[pairs:])
             )
@@ -110,9 +109,9 @@ def build_rotary(
                 results = [value for both in turned_pairs for value in both]
             else:
                 results = [both[0] for both in turned_pairs] + [both[1] for both in turned_pairs]
-            for offset, part in zip(offsets, (results[:pairs], results[pairs:]), strict=True):
-                words = Words(dtype, pairs)
-                words.set(part)
+            for number, offset in enumerate(offsets):
+                words = Words(dtype, width)
+                words.set(results[number * width : (number + 1) * width])
                 words.store(py + place, offset)
         ptx.ret()
 

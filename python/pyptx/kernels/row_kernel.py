@@ -53,7 +53,7 @@ def row_kernel(
             block=(plan.threads, 1, 1),
             reqntid=(plan.threads, 1, 1),
             raw_directives=[("minnctapersm", (plan.waves,))] if has_least else None,
-            cluster=(plan.ctas, 1, 1),
+            cluster=(plan.ctas if plan.meets else 1, 1, 1),
             arch=arch,
             batch=batch,
         )(write)

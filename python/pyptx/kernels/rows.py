@@ -41,9 +41,10 @@ class Rows:
         self.first = self.lane  # this thread's first vector in the row
         self.rank: Any = None
         if plan.ctas > 1:
-            self.rank = ptx.cluster.rank()
+            self.rank = ptx.cluster.rank() if plan.meets else self.cluster & (plan.ctas - 1)
             self.cluster = self.cluster >> (plan.ctas.bit_length() - 1)
             self.first = self.rank * plan.share + self.lane
+        if plan.ctas > 1 and plan.meets:
             self._arrived = smem.mbarrier(EXCHANGES, name="arrived")
             with ptx.if_(self.tid == 0):
                 self._arrived.init_all(1)
@@ -232,6 +233,8 @@ class Rows:
         that they have read what was sent before; what is waited for is the data, at an mbarrier.
         No CTA ends before all warps have sent it what it waits for, and then nobody sends to it.
         """
+        if not self.plan.meets:
+            raise ValueError("CTAs that never meet cannot reduce a row")
         if self._slots == EXCHANGES:
             raise ValueError(f"rows that CTAs share are reduced at most {EXCHANGES} times")
         if self._turn is not None or self._slots == 0:
