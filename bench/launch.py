@@ -55,6 +55,7 @@ def all_arms(machine: Machine) -> dict[str, list[Arm]]:
     """Return the arms by what they are about."""
     import arms_calls
     import arms_examples
+    import arms_kernels
     import arms_ways
 
     jax = {"jax.jit": arms_ways.jax_arms(machine)}
@@ -68,6 +69,7 @@ def all_arms(machine: Machine) -> dict[str, list[Arm]]:
         "kernels that read things": arms_calls.captured_arms(machine),
         "changing tensors": arms_calls.changing_arms(subjects),
         "scalars and template values": arms_calls.scalar_arms(machine),
+        "the library": arms_kernels.arms(machine),
         "threads": arms_ways.thread_arms(add),
         "torch.compile": arms_ways.compiled_arms(subjects),
         "CUDA graphs": arms_ways.graph_arms(add),

@@ -46,7 +46,7 @@ def test_every_arm_runs(module: Any, tmp_path: Path) -> None:
     groups = module("launch").all_arms(module("arms").Machine(torch, on_gpu=False))
     listed = {arm.name for arms in groups.values() for arm in arms}
     compiled = {name for name in listed if not re.search(QUICK, name)}
-    assert len(compiled) == 6
+    assert len(compiled) == 10
     assert ran | set(found["left_out"]) == listed - compiled
     for name in ("gemm, maps by pointer, out=, fresh tensors", "vector_add, out=, 4 threads"):
         assert name in ran

@@ -359,3 +359,115 @@ def test_a_call_that_there_is_no_memory_for() -> None:
     code = SHORT_OF_MEMORY.format(path=sys.path)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "no memory after 2 hits\n", done.stderr
+
+
+def test_strides_are_compared(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    turned = ("f32", (4, 24), (1, 4))  # as the transposed view of a (24, 4) tensor lies
+    entry.add([turned, turned], [("f32", (4, 24))], "cpu", add_image(N))
+    a, b = x.reshape(24, 4).T, (2 * x).reshape(24, 4).T
+    result = entry(a, b)
+    assert result.is_contiguous()
+    assert torch.equal(result.reshape(-1), 3 * x)  # the kernel sees memory
+    assert_miss(entry, a.contiguous(), b)
+    assert_miss(entry, x.reshape(4, 24), b)
+    # The strides of dimensions of one element are free.
+    flat = ("f32", (1, N), (1, 1))
+    entry.add([flat, flat], [("f32", (1, N))], "cpu", add_image(N))
+    assert torch.equal(entry(x[None], x.as_strided((1, N), (7, 1))), 2 * x[None])
+
+
+def test_alignment_is_compared(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    row = ("f32", (N,), False)
+    entry.add([(*row, 16), row], [("f32", (N,))], "cpu", add_image(N))
+    memory = torch.zeros(N + 8)
+    memory = memory[-memory.data_ptr() // 4 % 4 :]  # from a multiple of 16 on
+    for first in range(5):
+        part = memory[first : first + N]
+        if first % 4:
+            assert_miss(entry, part, x)
+        else:
+            assert_hit(entry, part, x)
+        assert_hit(entry, x, part)
+
+
+def test_an_argument_that_is_left_out(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    row = ("f32", (N,))
+    entry.add([row, None, row], [row], "cpu", add_image(N))
+    assert torch.equal(entry(x, None, x), 2 * x)
+    assert_miss(entry, x, x)
+    assert_miss(entry, None, x, x)
+    assert_miss(entry, x, x, None)
+    assert_miss(entry, x, x, x)
+    assert_miss(entry, None, None, None)
+    entry.add([row, row], [row], "cpu", add_image(N))
+    assert_hit(entry, x, x)
+    assert torch.equal(entry(x, None, x), 2 * x)
+    assert len(entry) == 2
+
+
+def test_what_autograd_records_has_a_way_of_its_own(x: torch.Tensor) -> None:
+    entry = _core.Entry(Recorder())
+    row, seen = ("f32", (N,)), []
+
+    def recorded(*args: Any) -> str:
+        seen.append(args)
+        return "recorded"
+
+    entry.add([row, row], [row], "cpu", add_image(N), keywords={"a": 1}, recorded=recorded)
+    leaf = x.clone().requires_grad_()
+    assert entry(leaf, x, a=1) == "recorded"
+    assert seen[0][0] is leaf
+    assert_hit(entry, x, x, a=1)
+    with torch.no_grad():
+        assert_hit(entry, leaf, x, a=1)
+    for args, keywords in (
+        ((leaf[1:], x), {"a": 1}),  # other tensors and keywords are none of its business
+        ((leaf, x), {"a": 2}),
+        ((leaf, x), {}),
+        ((leaf, x), {"a": 1, "out": x}),
+    ):
+        assert_miss(entry, *args, **keywords)
+    with torch.autograd.forward_ad.dual_level():
+        assert_miss(entry, leaf, x, a=1)
+    assert len(seen) == 1
+
+    def failing(*args: Any) -> None:
+        raise KeyError("recorded")
+
+    entry.add([row, row], [row], "cpu", add_image(N), recorded=failing)
+    with pytest.raises(KeyError, match="recorded"):
+        entry(leaf, x)
+
+
+def test_an_entry_and_what_records_its_calls_are_collected() -> None:
+    class Owner:
+        def record(self, *args: Any) -> None: ...
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    owner.entry = _core.Entry(Recorder())
+    row = ("f32", (N,))
+    owner.entry.add([row, row], [row], "cpu", add_image(N), recorded=owner.record)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("f32", (N,), (1, 1)), "as many strides as dimensions"),
+        (("f32", (N,), False, 12), "no power of two"),
+        (("f32", (N,), False, 0), "no power of two"),
+        (("f32", (N,), False, 16, 1), r"is described by \(dtype, shape"),
+    ],
+)
+def test_rows_of_add_are_checked(row: Any, message: str) -> None:
+    entry = _core.Entry(Recorder())
+    with pytest.raises((TypeError, ValueError), match=message):
+        entry.add([row, ("f32", (N,))], [("f32", (N,))], "cpu", add_image(N))
+    with pytest.raises(TypeError):
+        entry.add([("f32", (N,))] * 2, [None], "cpu", add_image(N))

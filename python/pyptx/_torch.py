@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.autograd import forward_ad
@@ -151,9 +151,18 @@ _inside = _Inside()
 def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
     if _inside.value:
         return False
-    if any(type(t) not in _PLAIN or t.device.type == "meta" for t in tensors):
-        return True
-    return _is_recorded(tensors) or _is_watched()
+    return _are_odd(tensors) or _is_recorded(tensors) or _is_watched()
+
+
+def _are_odd(tensors: Sequence[torch.Tensor]) -> bool:
+    return any(type(t) not in _PLAIN or t.device.type == "meta" for t in tensors)
+
+
+def are_plain(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether nobody but autograd wants to see what is done with these tensors."""
+    with torch._C.DisableTorchFunction():
+        is_differentiated = forward_ad._current_level >= 0
+        return not (_inside.value or is_differentiated or _are_odd(tensors) or _is_watched())
 
 
 def _is_recorded(tensors: Sequence[torch.Tensor]) -> bool:
@@ -277,6 +286,29 @@ def _teach(
     )
 
 
+class Repeatable(NamedTuple):
+    """A launch that may be made again on tensors like those it was settled for."""
+
+    image: _core.KernelImage
+    outputs: list[tuple[str, tuple[int, ...]]]  # (dtype, shape)
+    guards: Any  # while they hold
+
+
+def repeatable(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
+) -> Repeatable | None:
+    """Settle a launch of ordinary tensors, None where the next one may be another."""
+    live = kernel._refreshed()
+    captures = live.captures
+    prepared, inputs, given = _checked(kernel, captures, args, outs, {})
+    memory = [*inputs, *(given or ())]
+    if not (prepared.has_work and prepared.is_current and prepared.has_own_outputs):
+        return None
+    if not _is_repeatable(kernel, captures, memory) or not captures.is_current():
+        return None
+    return Repeatable(prepared.image, prepared.outputs, captures.guards)
+
+
 def emulate(
     kernel: Kernel,
     captures: Captures,
@@ -355,6 +387,26 @@ def _prepare(
     outs: Sequence[torch.Tensor] | None,
     keywords: Mapping[str, Any],
 ) -> tuple[_runtime.Prepared, list[Array], list[torch.Tensor]]:
+    prepared, inputs, _ = _checked(kernel, captures, args, outs, keywords)
+    if outs is not None:
+        return prepared, inputs, list(outs)
+    device = _device(kernel, args, ())
+    results = _runtime.new_outputs(
+        kernel,
+        prepared,
+        lambda dtype, shape: torch.empty(shape, dtype=torch_dtype(dtype), device=device),
+    )
+    return prepared, inputs, results
+
+
+def _checked(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+) -> tuple[_runtime.Prepared, list[Array], list[Array] | None]:
+    """Check a launch and build it; what is said of its inputs, and of the outputs it is given."""
     _refuse(kernel, args, None, memory_problem)
     _refuse(kernel, (), outs, lambda tensor: memory_problem(tensor) or _write_problem(tensor))
     inputs = [describe(tensor) for tensor in args]
@@ -363,14 +415,7 @@ def _prepare(
     target = _runtime.resolve_target(kernel.arch, device.index if device.type == "cuda" else None)
     _toolchain.announce_folders()
     prepared = _runtime.prepare(kernel, captures, inputs, given, keywords, target)
-    if outs is not None:
-        return prepared, inputs, list(outs)
-    results = _runtime.new_outputs(
-        kernel,
-        prepared,
-        lambda dtype, shape: torch.empty(shape, dtype=torch_dtype(dtype), device=device),
-    )
-    return prepared, inputs, results
+    return prepared, inputs, given
 
 
 def _refuse(

@@ -8,7 +8,9 @@
 #include <nanobind/stl/string.h>
 #include <structmember.h>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -84,23 +86,54 @@ PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
 
 // --- the type ----------------------------------------------------------------------------------
 
-std::vector<TensorShape> read_shapes(nanobind::handle sequence) {
+std::vector<std::int64_t> read_numbers(nanobind::handle sequence) {
+  std::vector<std::int64_t> numbers;
+  for (nanobind::handle item : sequence) numbers.push_back(nanobind::cast<std::int64_t>(item));
+  return numbers;
+}
+
+/// The order in which a tensor lies: whether it is column-major, or its strides.
+void read_order(TensorShape& shape, nanobind::handle order) {
   namespace nb = nanobind;
+  if (nb::isinstance<nb::bool_>(order)) {
+    shape.column_major = nb::cast<bool>(order);
+    return;
+  }
+  shape.strides = read_numbers(order);
+  if (shape.strides.size() != shape.shape.size()) {
+    throw nb::value_error("a tensor has as many strides as dimensions");
+  }
+}
+
+TensorShape read_shape(nanobind::handle item) {
+  namespace nb = nanobind;
+  const std::size_t parts = nb::len(item);
+  if (parts < 2 || parts > 4) {
+    throw nb::type_error(
+        "a tensor is described by (dtype, shape[, is_column_major or strides[, alignment]])");
+  }
+  const std::string name = nb::cast<std::string>(nb::str(nb::handle(item[0])));
+  const dlpack::ElementType* element = dlpack::find_element_type(name);
+  if (element == nullptr) throw nb::type_error(("not an element type: " + name).c_str());
+  TensorShape shape(element->type, read_numbers(nb::object(item[1])), false);
+  if (parts > 2) read_order(shape, nb::object(item[2]));
+  if (parts > 3) shape.alignment = nb::cast<std::uint64_t>(nb::handle(nb::object(item[3])));
+  if (!std::has_single_bit(shape.alignment)) throw nb::value_error("no power of two");
+  return shape;
+}
+
+/// Reads tensors; None stands for an argument that is left out, and sets a bit of `absent`.
+std::vector<TensorShape> read_shapes(nanobind::handle sequence, std::uint64_t* absent = nullptr) {
   std::vector<TensorShape> shapes;
-  for (nb::handle item : sequence) {
-    const std::size_t parts = nb::len(item);
-    if (parts != 2 && parts != 3) {
-      throw nb::type_error("a tensor is described by (dtype, shape[, is_column_major])");
+  std::size_t index = 0;
+  for (nanobind::handle item : sequence) {
+    if (index == kMaxTensors) throw nanobind::value_error("too many tensors");
+    if (absent != nullptr && item.is_none()) {
+      *absent |= std::uint64_t{1} << index;
+    } else {
+      shapes.push_back(read_shape(item));
     }
-    const std::string name = nb::cast<std::string>(nb::str(nb::handle(item[0])));
-    const dlpack::ElementType* element = dlpack::find_element_type(name);
-    if (element == nullptr) throw nb::type_error(("not an element type: " + name).c_str());
-    std::vector<std::int64_t> extents;
-    for (nb::handle extent : nb::handle(nb::object(item[1]))) {
-      extents.push_back(nb::cast<std::int64_t>(extent));
-    }
-    const bool is_column = parts == 3 && nb::cast<bool>(nb::handle(nb::object(item[2])));
-    shapes.emplace_back(element->type, std::move(extents), is_column);
+    ++index;
   }
   return shapes;
 }
@@ -121,8 +154,9 @@ void read_values(Specialisation& added, PyObject* values, PyObject* guards, PyOb
 }
 
 PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"inputs",        "outputs",  "device_type", "image", "device_index",
-                                "makes_outputs", "keywords", "guards",      "grid",  nullptr};
+  static const char* names[] = {"inputs",       "outputs",       "device_type", "image",
+                                "device_index", "makes_outputs", "keywords",    "guards",
+                                "grid",         "recorded",      nullptr};
   PyObject* inputs = nullptr;
   PyObject* outputs = nullptr;
   const char* device = nullptr;
@@ -132,15 +166,16 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
   PyObject* values = Py_None;
   PyObject* guards = Py_None;
   PyObject* grid = Py_None;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ipOOO:add", const_cast<char**>(names),
+  PyObject* recorded = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ipOOOO:add", const_cast<char**>(names),
                                   &inputs, &outputs, &device, &image, &device_index, &makes_outputs,
-                                  &values, &guards, &grid) == 0) {
+                                  &values, &guards, &grid, &recorded) == 0) {
     return nullptr;
   }
   return with_python_errors([&]() -> PyObject* {
     namespace nb = nanobind;
     SpecialisationUse added(new Specialisation);
-    added->inputs = read_shapes(inputs);
+    added->inputs = read_shapes(inputs, &added->absent);
     added->outputs = read_shapes(outputs);
     const std::string_view kind = device;
     if (kind != "cuda" && kind != "cpu") throw nb::value_error("device_type is 'cuda' or 'cpu'");
@@ -148,12 +183,16 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     added->device_index = device_index;
     added->makes_outputs = makes_outputs != 0;
     read_values(*added, values, guards, grid);
+    if (recorded != Py_None) added->recorded = Reference(recorded);
     added->image = nb::cast<std::shared_ptr<interop::KernelImage>>(nb::handle(image));
     if (added->image->plan().argument_count() !=
         reinterpret_cast<Entry*>(object)->scalars->all().size()) {
       throw nb::value_error("the image's plan counts other scalars");
     }
     if (!added->complete()) throw nb::value_error("the image's plan counts other tensors");
+    if (added->absent != 0 && added->outputs.empty()) {
+      throw nb::value_error("a kernel without outputs writes all of its arguments");
+    }
     const bool on_cuda = added->device == dlpack::DeviceType::Cuda;
     if ((on_cuda ? Torch::load_cuda() : Torch::load()) == nullptr) return nullptr;
     reinterpret_cast<Entry*>(object)->table->add(std::move(added));
@@ -250,11 +289,12 @@ PyMethodDef entry_methods[] = {
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry_add)),
      METH_VARARGS | METH_KEYWORDS,
      "add(inputs, outputs, device_type, image, device_index=-1, makes_outputs=True, "
-     "keywords=None, guards=None, grid=None)\n--\n\n"
-     "Prepares calls whose tensors are exactly these: (dtype, shape[, is_column_major]) of each, "
-     "and whose keywords but the scalars have these values, as long as the guards hold. Without "
-     "makes_outputs it is for calls with out= alone. grid(*scalars) gives the grid where that "
-     "depends on them."},
+     "keywords=None, guards=None, grid=None, recorded=None)\n--\n\n"
+     "Prepares calls whose tensors are exactly these: (dtype, shape[, is_column_major or strides[, "
+     "alignment]]) of each, None for an argument that is None, and whose keywords but the scalars "
+     "have these values, as long as the guards hold. Without makes_outputs it is for calls with "
+     "out= alone. grid(*scalars) gives the grid where that depends on them. recorded(*tensors) is "
+     "called instead where autograd records what is done to them."},
     {"watch", entry_watch, METH_VARARGS,
      "watch(guards, stale)\n--\n\n"
      "Calls stale(args, kwargs) instead whenever the guards do not hold."},

@@ -19,7 +19,9 @@ PyObject* out_name = nullptr;  // "out", interned
 
 /// Names of keywords are interned but for those that somebody makes up at run time.
 bool is_name(PyObject* name, PyObject* other) {
-  return name == other || PyUnicode_Compare(name, other) == 0;
+  if (name == other) return true;
+  if (PyUnicode_CHECK_INTERNED(name) && PyUnicode_CHECK_INTERNED(other)) return false;
+  return PyUnicode_Compare(name, other) == 0;
 }
 
 std::optional<std::uint64_t> whole_bits(PyObject* number, const interop::ScalarType& type) {

@@ -185,6 +185,17 @@ std::optional<driver::Dim3> grid_for(PyObject* resolve, std::span<PyObject* cons
   return driver::Dim3{sizes[0], sizes[1], sizes[2]};
 }
 
+/// A call whose tensors autograd wants to know of goes to what its specialisation has for that,
+/// which records it and calls again.
+CallOutcome run_recorded(CallTable& table, CallTensors& tensors, const CallKeywords& given,
+                         PyObject* const* args, std::size_t count, PyObject** result) {
+  if (given.out() != nullptr || !tensors.read_recorded(args, count)) return CallOutcome::NotMine;
+  const SpecialisationUse found = table.find(tensors.given(/*with_outputs=*/false), given);
+  if (found == nullptr || found->recorded.get() == nullptr) return CallOutcome::NotMine;
+  *result = PyObject_Vectorcall(found->recorded.get(), args, count, nullptr);
+  return *result == nullptr ? CallOutcome::Failed : CallOutcome::Done;
+}
+
 }  // namespace
 
 CallOutcome run_call(const CallScalars& scalars, CallTable& table, unsigned long long& hits,
@@ -192,13 +203,13 @@ CallOutcome run_call(const CallScalars& scalars, CallTable& table, unsigned long
                      PyObject** result) {
   CallKeywords given;
   CallTensors tensors;
-  if (!given.read(scalars, keywords, args + count) || !tensors.read_inputs(args, count) ||
-      (given.out() != nullptr && !tensors.read_outputs(given.out()))) {
-    return CallOutcome::NotMine;
+  if (!given.read(scalars, keywords, args + count)) return CallOutcome::NotMine;
+  if (!tensors.read_inputs(args, count)) {
+    return run_recorded(table, tensors, given, args, count, result);
   }
   const bool make = given.out() == nullptr;
-  const auto outputs = make ? std::nullopt : std::optional(tensors.outputs());
-  const SpecialisationUse found = table.find(tensors.inputs(), outputs, given);
+  if (!make && !tensors.read_outputs(given.out())) return CallOutcome::NotMine;
+  const SpecialisationUse found = table.find(tensors.given(!make), given);
   if (found == nullptr || tensors.outputs_overlap(*found) ||
       (found->guards.get() != nullptr && !guards_hold(found->guards.get()))) {
     return CallOutcome::NotMine;

@@ -35,8 +35,11 @@ void ExpectedTensors::add(const TensorShape& shape, std::uint64_t alignment) {
   const std::size_t rank = shape.shape.size();
   const std::size_t first = dimensions_.size();
   dimensions_.resize(first + rank);
+  for (std::size_t i = 0; i < shape.strides.size(); ++i) {
+    dimensions_[first + i] = {shape.shape[i], shape.strides[i]};
+  }
   std::uint64_t stride = 1;  // of a shape that nothing can have it wraps around
-  for (std::size_t i = 0; i < rank; ++i) {
+  for (std::size_t i = shape.strides.size(); i < rank; ++i) {
     const std::size_t axis = shape.column_major ? i : rank - 1 - i;
     dimensions_[first + axis] = {shape.shape[axis], static_cast<std::int64_t>(stride)};
     stride *= static_cast<std::uint64_t>(shape.shape[axis]);
@@ -83,7 +86,9 @@ bool Specialisation::complete() {
     alignments[index] = driver::kMappedAlignment;
   }
   for (const auto* tensors : {&inputs, &outputs}) {
-    for (const TensorShape& tensor : *tensors) expected.add(tensor, alignments[expected.size()]);
+    for (const TensorShape& tensor : *tensors) {
+      expected.add(tensor, std::max(tensor.alignment, alignments[expected.size()]));
+    }
   }
   for (const TensorShape& output : outputs) {
     makers.emplace_back(output.type, output.shape, output.column_major);
@@ -92,9 +97,10 @@ bool Specialisation::complete() {
   return true;
 }
 
-bool Specialisation::matches(std::span<const ReadTensor> views,
-                             std::optional<std::span<const ReadTensor>> given) const {
+bool Specialisation::matches(const GivenTensors& tensors) const {
+  const auto& [views, missing, given] = tensors;
   if (views.size() != expected.size() - outputs.size() || views.empty()) return false;
+  if (missing != absent) return false;
   if (given ? given->size() != outputs.size() : !makes_outputs) return false;
   const dlpack::Device& place = views.front().device;
   if (place.type != device || (device_index >= 0 && place.id != device_index)) return false;
@@ -104,8 +110,8 @@ bool Specialisation::matches(std::span<const ReadTensor> views,
 bool Specialisation::is_for_the_same(const Specialisation& other) const {
   // Inputs alone do not tell outputs: a dimension that only an output has may be any, and so may a
   // bN output's type.
-  return device == other.device && device_index == other.device_index && inputs == other.inputs &&
-         outputs == other.outputs && are_same(keywords, other.keywords);
+  return device == other.device && device_index == other.device_index && absent == other.absent &&
+         inputs == other.inputs && outputs == other.outputs && are_same(keywords, other.keywords);
 }
 
 void CallTable::add(SpecialisationUse specialisation) {
@@ -131,20 +137,19 @@ int CallTable::traverse(visitproc visit, void* arg) const {
     for (const auto& [name, value] : entry->keywords) Py_VISIT(value.get());
     Py_VISIT(entry->guards.get());
     Py_VISIT(entry->grid.get());
+    Py_VISIT(entry->recorded.get());
   }
   return 0;
 }
 
-SpecialisationUse CallTable::find(std::span<const ReadTensor> views,
-                                  std::optional<std::span<const ReadTensor>> given,
-                                  const CallKeywords& keywords) {
+SpecialisationUse CallTable::find(const GivenTensors& tensors, const CallKeywords& keywords) {
   const std::size_t count = entries_.size();
   if (last_ >= count) last_ = 0;
   for (std::size_t tried = 0; tried < count; ++tried) {
     std::size_t index = last_ + tried;
     if (index >= count) index -= count;
     const Specialisation& tried_one = *entries_[index];
-    if (!keywords.match(tried_one.keywords) || !tried_one.matches(views, given)) continue;
+    if (!keywords.match(tried_one.keywords) || !tried_one.matches(tensors)) continue;
     last_ = index;
     ++entries_[index]->users;
     return SpecialisationUse(entries_[index].get());

@@ -27,11 +27,14 @@ struct TensorShape {
   dlpack::DataType type;
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = 0;
-  bool column_major = false;  // else row-major; dense either way
+  bool column_major = false;          // else row-major; dense either way
+  std::vector<std::int64_t> strides;  // of an input whose dimensions lie in another order
+  std::uint64_t alignment = 1;        // of the address, a power of two
 
   TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents, bool is_column);
   bool operator==(const TensorShape& other) const {
-    return type == other.type && shape == other.shape && column_major == other.column_major;
+    return type == other.type && shape == other.shape && column_major == other.column_major &&
+           strides == other.strides;
   }
 };
 
@@ -63,6 +66,13 @@ class ExpectedTensors {
   std::vector<Dimension> dimensions_;
 };
 
+/// The tensors of a call.
+struct GivenTensors {
+  std::span<const ReadTensor> inputs;
+  std::uint64_t absent = 0;                            // a bit for each argument that is None
+  std::optional<std::span<const ReadTensor>> outputs;  // none where they are to be made
+};
+
 /// Counted by those who use it, under the interpreter's lock, since the table may drop it while a
 /// call that runs it has let the interpreter go.
 struct Specialisation {
@@ -70,9 +80,11 @@ struct Specialisation {
   ExpectedTensors expected;  // inputs, then outputs
   KeywordValues keywords;
   std::shared_ptr<interop::KernelImage> image;
-  Reference guards;       // of the values in `keywords`; null: none can change
-  Reference grid;         // grid(*scalars), where it depends on them; null: it is the plan's
-  std::size_t users = 1;  // the table is one
+  Reference guards;          // of the values in `keywords`; null: none can change
+  Reference grid;            // grid(*scalars), where it depends on them; null: it is the plan's
+  Reference recorded;        // recorded(*args) where autograd records the call; null: the slow path
+  std::uint64_t absent = 0;  // a bit for each argument that is None
+  std::size_t users = 1;     // the table is one
   dlpack::DeviceType device = dlpack::DeviceType::Cuda;
   std::int32_t device_index = -1;   // -1: any of that type
   bool makes_outputs = true;        // false: only for callers that bring such outputs
@@ -84,9 +96,7 @@ struct Specialisation {
   /// Works out alignments and output makers from the image's plan. False when the plan does not
   /// count these tensors.
   bool complete();
-  /// `given`: the caller's outputs, none where they are to be made.
-  bool matches(std::span<const ReadTensor> views,
-               std::optional<std::span<const ReadTensor>> given) const;
+  bool matches(const GivenTensors& tensors) const;
   /// Whether both are for the same tensors and keywords.
   bool is_for_the_same(const Specialisation& other) const;
 };
@@ -107,11 +117,9 @@ class CallTable {
   void clear() { const auto dropped = std::exchange(entries_, {}); }
   int traverse(visitproc visit, void* arg) const;
   std::size_t size() const { return entries_.size(); }
-  /// The specialisation for these inputs, the caller's outputs and the keywords, or null. The last
-  /// one found is tried first. Whether its guards hold is for the caller to ask.
-  SpecialisationUse find(std::span<const ReadTensor> views,
-                         std::optional<std::span<const ReadTensor>> given,
-                         const CallKeywords& keywords);
+  /// The specialisation for these tensors and keywords, or null. The last one found is tried first.
+  /// Whether its guards hold is for the caller to ask.
+  SpecialisationUse find(const GivenTensors& tensors, const CallKeywords& keywords);
 
  private:
   std::vector<SpecialisationUse> entries_;

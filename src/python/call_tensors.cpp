@@ -25,10 +25,26 @@ bool CallTensors::read_inputs(PyObject* const* args, std::size_t count) {
   grad_ = torch_->grad_enabled();
   // All at once: a launch has pushed them out of the nearest cache.
   for (std::size_t i = 0; i < count; ++i) torch_->fetch(args[i]);
+  return read_each(args, count);
+}
+
+bool CallTensors::read_recorded(PyObject* const* args, std::size_t count) {
+  if (!grad_) return false;  // there was another reason
+  grad_ = false;
+  return read_each(args, count);
+}
+
+bool CallTensors::read_each(PyObject* const* args, std::size_t count) {
+  std::size_t read = 0;
+  absent_ = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!torch_->read(args[i], grad_, views_[i])) return false;
+    if (args[i] == Py_None) {
+      absent_ |= std::uint64_t{1} << i;
+    } else if (!torch_->read(args[i], grad_, views_[read++])) {
+      return false;
+    }
   }
-  input_count_ = count;
+  input_count_ = read;
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "call_table.h"
 #include "call_torch.h"
@@ -22,15 +23,20 @@ class CallTensors {
   CallTensors& operator=(const CallTensors&) = delete;
   ~CallTensors();
 
-  /// False, with no error set, when an argument is not a tensor that can be read directly.
+  /// False, with no error set, when an argument is not a tensor that can be read directly; None
+  /// stands for one that is left out.
   bool read_inputs(PyObject* const* args, std::size_t count);
-  std::span<const ReadTensor> inputs() const { return {views_.data(), input_count_}; }
+  /// The same of tensors that autograd wants to know of, after read_inputs() has refused them.
+  bool read_recorded(PyObject* const* args, std::size_t count);
+  /// What was read, as a table looks for it.
+  GivenTensors given(bool with_outputs) const {
+    GivenTensors found{{views_.data(), input_count_}, absent_, std::nullopt};
+    if (with_outputs) found.outputs = {views_.data() + input_count_, output_count_};
+    return found;
+  }
 
   /// Reads the caller's output tensors: one, or a tuple or list of them. False as above.
   bool read_outputs(PyObject* out);
-  std::span<const ReadTensor> outputs() const {
-    return {views_.data() + input_count_, output_count_};
-  }
   /// Whether two of the outputs share memory.
   bool outputs_overlap(const Specialisation& specialisation) const;
 
@@ -59,10 +65,12 @@ class CallTensors {
   std::uint64_t address(std::size_t index) const { return views_[index].address(); }
 
  private:
+  bool read_each(PyObject* const* args, std::size_t count);
   bool wrap_made();
 
   const Torch* torch_ = nullptr;
   bool grad_ = false;
+  std::uint64_t absent_ = 0;
   std::size_t input_count_ = 0;
   std::size_t output_count_ = 0;
   std::size_t made_count_ = 0;  // of the outputs, those that are no objects yet

@@ -11,6 +11,7 @@ from typing import Any
 from pyptx._autograd import DifferentiableKernel
 from pyptx._dtypes import ptx_name
 from pyptx._errors import LaunchError
+from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.gemm_choice import Sizes, choose
 from pyptx.kernels.gemm_config import INPUT_TYPES, OUTPUT_TYPES, GemmConfig, GemmProblem
 from pyptx.kernels.gemm_kernel import build_gemm
@@ -40,12 +41,46 @@ def matmul(
     With `batch_invariant` what a row of `a` gives is the same bits whatever the other rows are.
     `config` computes it that way; by default a model of the machine chooses.
     """
+    return _product(
+        a,
+        b,
+        bias,
+        residual,
+        activation=activation,
+        out_dtype=out_dtype,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        batch_invariant=batch_invariant,
+        config=None if config is None else _the_same(config),
+    )
+
+
+@cache
+def _the_same(config: GemmConfig) -> GemmConfig:
+    """Return one object for equal configurations: options are compared as objects."""
+    return config
+
+
+def _route(
+    a: Any,
+    b: Any,
+    bias: Any,
+    residual: Any,
+    *,
+    activation: str | None,
+    out_dtype: Any,
+    transpose_a: bool,
+    transpose_b: bool,
+    batch_invariant: bool,
+    config: GemmConfig | None,
+) -> Launch:
     a, a_transposed = _as_it_lies(a, transpose_a)
     b, b_transposed = _as_it_lies(b, transpose_b)
-    lead = ()
+    turned = (a_transposed != transpose_a, b_transposed != transpose_b)
+    lead: tuple[int, ...] = ()
     if a.ndim > 2 and b.ndim == 2:
         if a_transposed:
-            a, a_transposed = _contiguous(_swapped(a)), False
+            a, a_transposed, turned = _contiguous(_swapped(a)), False, (False, turned[1])
         lead = tuple(a.shape[:-1])
         a = a.reshape(math.prod(lead), a.shape[-1])
         if residual is not None:
@@ -60,8 +95,21 @@ def matmul(
         config,
     )
     extra = [_contiguous(value) for value in (bias, residual) if value is not None]
-    c = getattr(_products, name)(a, b, *extra)
-    return c.reshape(*lead, c.shape[-1]) if lead else c
+    shape = None
+    if lead:
+        shape = (*lead, b.shape[-2] if b_transposed else b.shape[-1])
+    # The epilogue reads two columns of bias and residual at a time; TMA's maps say what they need.
+    vectors = (0, 0, *[2] * len(extra))
+    return Launch(
+        getattr(_products, name),
+        (a, b, *extra),
+        (shape,),
+        vectors,
+        (*turned, *[False] * len(extra)),
+    )
+
+
+_product = Call("matmul", ("a", "b", "bias", "residual"), _route)
 
 
 def _as_it_lies(x: Any, transposed: bool) -> tuple[Any, bool]:

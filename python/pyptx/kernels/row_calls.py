@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The row kernels as functions on arrays of torch, JAX and NumPy, with gradients.
 
-Each function picks the kernel for the columns and the element type, builds it once, and calls it.
-The last dimension is the row; the dimensions before it are its rows, however many there are.
+Each function is a `Call`, whose route picks the kernel for the columns and the element type and
+builds it once. The last dimension is the row; those before it are its rows, however many.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from pyptx import differentiable_kernel
 from pyptx._dtypes import ptx_name
+from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.cross_entropy import build_cross_entropy
 from pyptx.kernels.norms import build_norm
 from pyptx.kernels.norms_backward import build_norm_backward
@@ -67,8 +68,9 @@ def _rows(x: Any) -> Any:
     return x if len(x.shape) == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def _like(y: Any, x: Any) -> Any:
-    return y if len(x.shape) == 2 else y.reshape(x.shape)
+def _like(x: Any) -> Any:
+    """Return the shape of a result like this array, None where it is a matrix of rows."""
+    return None if len(x.shape) == 2 else tuple(x.shape)
 
 
 # --- norms ----------------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ def _like(y: Any, x: Any) -> Any:
 
 @built_once
 def _norm(kind: str, columns: int, dtype: Any, weight: Any, eps: float, residual: bool) -> Any:
-    options: dict[str, Any] = {"eps": eps, "weight": _type(weight), "residual": residual}
+    options: dict[str, Any] = {"eps": float(eps), "weight": _type(weight), "residual": residual}
     forward = build_norm(kind, columns, _type(dtype), **options)
     backward = build_norm_backward(kind, columns, _type(dtype), **options)
     if residual:  # of x + residual, the last output, and w
@@ -86,14 +88,26 @@ def _norm(kind: str, columns: int, dtype: Any, weight: Any, eps: float, residual
     return differentiable_kernel(forward, backward, save_for_backward=[0, 1])
 
 
-def _normalised(kind: str, x: Any, weights: tuple[Any, ...], eps: float, residual: Any) -> Any:
-    op = getattr(
-        _OPS, _norm(kind, x.shape[-1], x.dtype, weights[0].dtype, eps, residual is not None)
-    )
-    if residual is None:
-        return _like(op(_rows(x), *weights), x)
-    y, total = op(_rows(x), _rows(residual), *weights)
-    return _like(y, x), _like(total, x)
+def _normalised(kind: str, x: Any, residual: Any, weights: tuple[Any, ...], eps: float) -> Launch:
+    columns = x.shape[-1]
+    name = _norm(kind, columns, x.dtype, weights[0].dtype, eps, residual is not None)
+    inputs = (_rows(x), *weights)
+    if residual is not None:
+        inputs = (inputs[0], _rows(residual), *weights)
+    shapes = (_like(x),) * (1 if residual is None else 2)
+    return Launch(getattr(_OPS, name), inputs, shapes, (columns,) * len(inputs))
+
+
+def _rms_route(x: Any, residual: Any, w: Any, *, eps: float) -> Launch:
+    return _normalised("rms", x, residual, (w,), eps)
+
+
+def _layer_route(x: Any, residual: Any, w: Any, b: Any, *, eps: float) -> Launch:
+    return _normalised("layer", x, residual, (w, b), eps)
+
+
+_rms_norm = Call("rms_norm", ("x", "residual", "w"), _rms_route)
+_layer_norm = Call("layer_norm", ("x", "residual", "w", "b"), _layer_route)
 
 
 def rms_norm(x: Any, w: Any, *, eps: float = 1e-6, residual: Any = None) -> Any:
@@ -102,7 +116,7 @@ def rms_norm(x: Any, w: Any, *, eps: float = 1e-6, residual: Any = None) -> Any:
     With a residual, x + residual is normalised; returns (y, x + residual). w has the elements'
     type, or another of f32, bf16 and f16.
     """
-    return _normalised("rms", x, (w,), eps, residual)
+    return _rms_norm(x, residual, w, eps=eps)
 
 
 def layer_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5, residual: Any = None) -> Any:
@@ -110,7 +124,7 @@ def layer_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5, residual: Any = Non
 
     With a residual, x + residual is normalised; returns (y, x + residual).
     """
-    return _normalised("layer", x, (w, b), eps, residual)
+    return _layer_norm(x, residual, w, b, eps=eps)
 
 
 # --- softmax and cross-entropy --------------------------------------------------------------------
@@ -123,9 +137,18 @@ def _softmax(columns: int, dtype: Any) -> Any:
     return differentiable_kernel(forward, backward, save_for_backward=[1])
 
 
+def _softmax_route(x: Any) -> Launch:
+    columns = x.shape[-1]
+    name = _softmax(columns, x.dtype)
+    return Launch(getattr(_OPS, name), (_rows(x),), (_like(x),), (columns,))
+
+
+_softmax_call = Call("softmax", ("x",), _softmax_route)
+
+
 def softmax(x: Any) -> Any:
     """Return exp(x) / sum(exp(x)) over rows."""
-    return _like(getattr(_OPS, _softmax(x.shape[-1], x.dtype))(_rows(x)), x)
+    return _softmax_call(x)
 
 
 @built_once
@@ -145,15 +168,34 @@ def _cross_entropy(columns: int, dtype: Any, target: Any) -> Any:
     return differentiable_kernel(forward, backward, num_grad_inputs=1)
 
 
+def _cross_entropy_route(logits: Any, targets: Any) -> Launch:
+    columns, shape = logits.shape[-1], tuple(targets.shape)
+    name = _cross_entropy(columns, logits.dtype, targets.dtype)
+    flat = targets if len(shape) == 1 else targets.reshape(math.prod(shape))
+    inputs = (_rows(logits), flat)
+    return Launch(getattr(_OPS, name), inputs, (None if len(shape) == 1 else shape,), (columns, 0))
+
+
+_cross_entropy_call = Call("cross_entropy", ("logits", "targets"), _cross_entropy_route)
+
+
 def cross_entropy(logits: Any, targets: Any) -> Any:
     """Return log(sum(exp(x))) - x[target] for each row of logits, as f32.
 
     Targets are int32 or int64. One outside of the row, such as -100, has the loss 0 and no
     gradient. Backward reads the logits again; `cross_entropy_and_gradient` does not.
     """
-    op = getattr(_OPS, _cross_entropy(logits.shape[-1], logits.dtype, targets.dtype))
-    shape = targets.shape
-    return op(_rows(logits), targets.reshape(math.prod(shape))).reshape(shape)
+    return _cross_entropy_call(logits, targets)
+
+
+def _both_route(logits: Any, targets: Any, g: Any) -> Launch:
+    columns = logits.shape[-1]
+    name = _cross_entropy_both(columns, logits.dtype, targets.dtype)
+    inputs = (logits, targets, g)
+    return Launch(getattr(_OPS, name), inputs, (None, None), (columns, 0, 0))
+
+
+_both_call = Call("cross_entropy_and_gradient", ("logits", "targets", "g"), _both_route)
 
 
 def cross_entropy_and_gradient(logits: Any, targets: Any, g: Any, *, out: Any = None) -> Any:
@@ -162,8 +204,7 @@ def cross_entropy_and_gradient(logits: Any, targets: Any, g: Any, *, out: Any = 
     `g` has an f32 for each row: 1 / rows for a mean. `out=(losses, gradient)` says where the
     results go; the gradient may take the place of the logits.
     """
-    both = getattr(_OPS, _cross_entropy_both(logits.shape[-1], logits.dtype, targets.dtype))
-    return both(logits, targets, g) if out is None else both(logits, targets, g, out=out)
+    return _both_call(logits, targets, g, out=out)
 
 
 # --- elementwise ----------------------------------------------------------------------------------
@@ -176,17 +217,24 @@ def _swiglu(columns: int, dtype: Any, packed: bool) -> Any:
     return differentiable_kernel(forward, build_swiglu_backward(*kinds, packed=packed))
 
 
-def swiglu(gate: Any, up: Any = None) -> Any:
-    """Return silu(gate) * up; without `up`, of the two halves of the rows of `gate`."""
-    if up is not None:
-        return _like(
-            getattr(_OPS, _swiglu(gate.shape[-1], gate.dtype, False))(_rows(gate), _rows(up)), gate
-        )
+def _swiglu_route(gate: Any, up: Any) -> Launch:
     width = gate.shape[-1]
+    if up is not None:
+        op = getattr(_OPS, _swiglu(width, gate.dtype, False))
+        return Launch(op, (_rows(gate), _rows(up)), (_like(gate),), (width, width))
     if width % 2:
         raise ValueError(f"gate and up are halves of a row, but it has {width} columns")
-    y = getattr(_OPS, _swiglu(width // 2, gate.dtype, True))(_rows(gate))
-    return y if len(gate.shape) == 2 else y.reshape((*gate.shape[:-1], width // 2))
+    op = getattr(_OPS, _swiglu(width // 2, gate.dtype, True))
+    shape = None if len(gate.shape) == 2 else (*gate.shape[:-1], width // 2)
+    return Launch(op, (_rows(gate),), (shape,), (width // 2,))
+
+
+_swiglu_call = Call("swiglu", ("gate", "up"), _swiglu_route)
+
+
+def swiglu(gate: Any, up: Any = None) -> Any:
+    """Return silu(gate) * up; without `up`, of the two halves of the rows of `gate`."""
+    return _swiglu_call(gate, up)
 
 
 @built_once
@@ -201,14 +249,21 @@ def _rotary(heads: int, size: int, dtype: Any, angles: Any, interleaved: bool) -
     return differentiable_kernel(forward, backward, save_for_backward=[1, 2], num_grad_inputs=1)
 
 
+def _rotary_route(x: Any, cos: Any, sin: Any, *, interleaved: bool) -> Launch:
+    name = _rotary(x.shape[-2], x.shape[-1], x.dtype, cos.dtype, interleaved)
+    return Launch(getattr(_OPS, name), (x, cos, sin), (None,), (x.shape[-1] // 2,) * 3)
+
+
+_rotary_call = Call("rotary", ("x", "cos", "sin"), _rotary_route)
+
+
 def rotary(x: Any, cos: Any, sin: Any, *, interleaved: bool = False) -> Any:
     """Turn pairs of elements of x, (batch, positions, heads, size), by angles for each position.
 
     cos and sin are (positions, size / 2). A pair is element i of both halves of a head, or with
     `interleaved` elements 2i and 2i + 1. The gradient is that of x.
     """
-    op = getattr(_OPS, _rotary(x.shape[-2], x.shape[-1], x.dtype, cos.dtype, interleaved))
-    return op(x, cos, sin)
+    return _rotary_call(x, cos, sin, interleaved=interleaved)
 
 
 # --- fp8 ------------------------------------------------------------------------------------------
@@ -219,16 +274,24 @@ def _quantise(columns: int, dtype: Any, to: str) -> Any:
     return build_quantise(columns, _type(dtype), to=from_name(to))
 
 
-def quantise_fp8(x: Any, *, group: int | None = None, dtype: str = "e4m3") -> tuple[Any, Any]:
-    """Return (q, scales) with x close to q * scales, q of fp8 ("e4m3" or "e5m2").
-
-    There is a scale, f32, for each row, or with `group` for each group of so many columns.
-    """
+def _quantise_route(x: Any, *, group: int | None, dtype: str) -> Launch:
     columns = x.shape[-1]
     width = columns if group is None else group
     if width < 1 or columns % width:
         raise ValueError(f"groups of {group} columns do not fill rows of {columns}")
     flat = _rows(x) if group is None else x.reshape(math.prod(x.shape) // width, width)
-    q, scales = getattr(_OPS, _quantise(width, x.dtype, dtype))(flat)
     shape = x.shape[:-1] if group is None else (*x.shape[:-1], columns // width)
-    return q.reshape(x.shape), scales.reshape(shape)
+    op = getattr(_OPS, _quantise(width, x.dtype, dtype))
+    return Launch(op, (flat,), (tuple(x.shape), tuple(shape)), (width,))
+
+
+_quantise_call = Call("quantise_fp8", ("x",), _quantise_route)
+
+
+def quantise_fp8(x: Any, *, group: int | None = None, dtype: str = "e4m3") -> tuple[Any, Any]:
+    """Return (q, scales) with x close to q * scales, q of fp8 ("e4m3" or "e5m2").
+
+    There is a scale, f32, for each row, or with `group` for each group of so many columns.
+    """
+    found: tuple[Any, Any] = _quantise_call(x, group=group, dtype=dtype)
+    return found

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the library's functions: decided in Python once, then from C to the driver.
+
+A `Call` has a C entry in front of a Python function, its route, which checks the arrays, picks the
+kernel and says how they are its inputs. What came out of that is remembered with the shapes,
+strides, types and alignment of the tensors and with the options; the next call like it launches
+without Python. The arrays that the entry compares are the caller's: (batch, tokens, columns) is
+never reshaped to rows.
+
+torch.compile reads `Call.__call__` instead, and JAX and NumPy arrays come to the route every time.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyptx import _core
+from pyptx._autograd import DifferentiableKernel
+from pyptx._dtypes import ptx_name, stored_name
+from pyptx._errors import LaunchError
+from pyptx.kernels.elements import WIDEST
+from pyptx.kernels.gemm_config import GemmConfig
+from pyptx.kernels.records import Record, View
+
+#: Options whose values the entry compares; of others, and of types, it knows the objects.
+_COMPARED = (type(None), bool, int, float, str)
+
+
+class Launch(NamedTuple):
+    """What a call comes to.
+
+    `shapes` are those of the results, None where they are as the kernel makes them. `vectors` says
+    of each input how many elements its vectors divide, 0 where it is read one by one; `turned`
+    which inputs are transposed views of the caller's.
+    """
+
+    operation: Any  # a kernel, or one with its gradient
+    inputs: tuple[Any, ...]
+    shapes: tuple[tuple[int, ...] | None, ...]
+    vectors: tuple[int, ...]
+    turned: tuple[bool, ...] = ()
+
+
+def run(launch: Launch, out: Any = None) -> Any:
+    """Call the operation, and give its results their shapes."""
+    if out is not None:
+        return launch.operation(*launch.inputs, out=out)
+    results = launch.operation(*launch.inputs)
+    if len(launch.shapes) == 1:
+        return _shaped(results, launch.shapes[0])
+    return tuple(_shaped(*pair) for pair in zip(results, launch.shapes, strict=True))
+
+
+def _shaped(result: Any, shape: tuple[int, ...] | None) -> Any:
+    return result if shape is None else result.reshape(shape)
+
+
+class Call(_core.KernelBase):
+    """A function on arrays: `call(*arrays, **options)`, None for an array that is left out.
+
+    `route(*arrays, **options)` returns the `Launch`; `names` are those of the arrays.
+    """
+
+    def __init__(self, name: str, names: Sequence[str], route: Callable[..., Launch]) -> None:
+        self.name = name
+        self.names = tuple(names)
+        self.route = route
+        self._entry = _core.Entry(functools.partial(_decide, self))
+
+    def __call__(self, *arrays: Any, out: Any = None, **options: Any) -> Any:
+        """Run through Python; what torch.compile reads, while call(...) goes to the entry."""
+        return run(self.route(*arrays, **options), out)
+
+
+_core.call_through_entry(Call)
+
+
+def _decide(call: Call, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run a call that the entry does not know, and let it know calls like this one."""
+    out = options.pop("out", None)
+    launch = call.route(*arrays, **options)
+    _check_addresses(call, arrays, launch)
+    if _are_plain(arrays, out):
+        record = _remember(call, arrays, options, launch, out)
+        if record is not None and out is None and _is_recorded(arrays):
+            return record(*arrays)
+    return run(launch, out)
+
+
+def _are_plain(arrays: Sequence[Any], out: Any) -> bool:
+    """Whether these are tensors of torch, and nobody but autograd sees what is done with them."""
+    tensors = [array for array in (*arrays, *_several(out)) if array is not None]
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    if tensor is None or not all(isinstance(array, tensor) for array in tensors):
+        return False
+    from pyptx import _torch
+
+    return _torch.are_plain(tensors)
+
+
+def _several(out: Any) -> Sequence[Any]:
+    return out if isinstance(out, (tuple, list)) else () if out is None else (out,)
+
+
+def _is_recorded(arrays: Sequence[Any]) -> bool:
+    is_enabled = sys.modules["torch"].is_grad_enabled()
+    return is_enabled and any(array is not None and array.requires_grad for array in arrays)
+
+
+# --- alignment ------------------------------------------------------------------------------------
+
+
+def _alignment(array: Any, vector: int) -> int:
+    """Return the bytes that the address of an array has to be a multiple of."""
+    return min(WIDEST, (vector & -vector) * int(array.dtype.itemsize)) if vector else 1
+
+
+def _check_addresses(call: Call, arrays: Sequence[Any], launch: Launch) -> None:
+    """Refuse an array that starts inside of one of its vectors: a GPU cannot load it."""
+    names = [name for name, array in zip(call.names, arrays, strict=True) if array is not None]
+    for name, array, vector in zip(names, launch.inputs, launch.vectors, strict=True):
+        address, needed = _address(array), _alignment(array, vector)
+        if address % needed:
+            raise LaunchError(
+                f"{call.name}: {name} starts at address {address:#x}, but its rows are read "
+                f"{needed} bytes at a time, from a multiple of that; a copy is aligned: "
+                f"{name}.{'clone' if hasattr(array, 'data_ptr') else 'copy'}()"
+            )
+
+
+def _address(array: Any) -> int:
+    """Return where an array lies, 0 where it is one of a trace or does not say."""
+    if type(array).__module__ == "numpy":
+        return int(array.ctypes.data)
+    return int(array.data_ptr()) if _are_plain((array,), None) else 0
+
+
+# --- what the entry knows -------------------------------------------------------------------------
+
+
+def _remember(
+    call: Call,
+    arrays: Sequence[Any],
+    options: Mapping[str, Any],
+    launch: Launch,
+    out: Any,
+) -> Record | None:
+    """Let the entry launch calls like this one; what records them for autograd.
+
+    None where the next call has to be looked at as well: arrays were copied, options cannot be
+    compared, or the kernel reads something that is not what it was.
+    """
+    from pyptx import _torch
+
+    views = _views(arrays, launch)
+    kinds = (type, GemmConfig, sys.modules["torch"].dtype)
+    if views is None or not all(
+        type(value) in _COMPARED or isinstance(value, kinds) for value in options.values()
+    ):
+        return None
+    pair = launch.operation if isinstance(launch.operation, DifferentiableKernel) else None
+    kernel = launch.operation if pair is None else pair.forward
+    settled = _torch.repeatable(kernel, launch.inputs, _several(out) or None)
+    if settled is None:
+        return None
+    results = [
+        View(False, taken if shape is None else shape, taken)
+        for shape, (_, taken) in zip(launch.shapes, settled.outputs, strict=True)
+    ]
+    record = None if pair is None else Record(pair, (views, results), call, call.__call__, options)
+    vectors = iter(launch.vectors)
+    call._entry.add(
+        [None if array is None else _described(array, next(vectors)) for array in arrays],
+        [
+            (stored_name(dtype), view.given)
+            for view, (dtype, _) in zip(results, settled.outputs, strict=True)
+        ],
+        launch.inputs[0].device.type,
+        settled.image,
+        keywords=dict(options),
+        guards=settled.guards,
+        recorded=record,
+    )
+    return record
+
+
+def _views(arrays: Sequence[Any], launch: Launch) -> list[View | None] | None:
+    """Return how the arrays are the kernel's inputs, None where one of these is a copy."""
+    views: list[View | None] = []
+    inputs = iter(zip(launch.inputs, launch.turned or (False,) * len(launch.inputs), strict=True))
+    for array in arrays:
+        if array is None:
+            views.append(None)
+            continue
+        taken, turned = next(inputs)
+        if taken.data_ptr() != array.data_ptr() or taken.numel() != array.numel():
+            return None
+        views.append(View(turned, tuple(array.shape), tuple(taken.shape)))
+    return views
+
+
+def _described(tensor: Any, vector: int) -> tuple[str, tuple[int, ...], tuple[int, ...], int]:
+    """Return what the entry compares a tensor with."""
+    alignment = _alignment(tensor, vector)
+    return ptx_name(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), alignment
