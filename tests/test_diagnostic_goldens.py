@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tracing refuses, as it is shown: each script of tests/files/diagnostics/trace ends in it.
+"""What tracing and the library refuse, as it is shown: each script in two folders ends in it.
 
 The rendering and the JSON lie beside the script; PYPTX_UPDATE_GOLDENS=1 writes them anew. That
 every kind of diagnostic has a golden is checked in tests/unit/diag/golden_test.cpp.
@@ -15,8 +15,9 @@ import pytest
 
 from pyptx import Error
 
-FOLDER = Path(__file__).parent / "files" / "diagnostics" / "trace"
-SCRIPTS = sorted(FOLDER.glob("*.py"))
+FOLDER = Path(__file__).parent / "files" / "diagnostics"
+FOLDERS = (FOLDER / "trace", FOLDER / "library")
+SCRIPTS = sorted(script for folder in FOLDERS for script in folder.glob("*.py"))
 
 
 def check(golden: Path, shown: str) -> None:
@@ -31,11 +32,12 @@ def test_rendering(script: Path) -> None:
         runpy.run_path(str(script))
     findings = caught.value.diagnostics
     assert script.stem[:7] in [finding.code for finding in findings]
-    folder = f"{FOLDER}{os.sep}"
+    folder = f"{script.parent}{os.sep}"
     check(script.with_suffix(".txt"), str(caught.value).replace(folder, "") + "\n")
     lines = [finding.to_json().replace(folder, "") + "\n" for finding in findings]
     check(script.with_suffix(".json"), "".join(lines))
 
 
 def test_no_golden_is_without_its_script() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == {path.stem for path in SCRIPTS}
+    found = {path.stem for folder in FOLDERS for path in folder.iterdir()}
+    assert found == {path.stem for path in SCRIPTS}

@@ -249,7 +249,7 @@ def test_addresses_that_vectors_cannot_be_loaded_from(name: str) -> None:
         for index in range(len(tensors)):
             given = [t.clone() for t in tensors]
             given[index] = shifted(given[index], 1).requires_grad_(grad)
-            with pytest.raises(LaunchError, match=r"starts at address .* multiple of"):
+            with pytest.raises(LaunchError, match="must start at a multiple of"):
                 function(*given)
             given[index] = shifted(given[index].detach(), 16)
             assert same(function(*given), function(*tensors))
@@ -261,7 +261,7 @@ def test_rows_of_odd_length_start_anywhere() -> None:
     assert is_hit(row_calls._softmax_call, lambda: kernels.softmax(shifted(x, 3)))
     even = normal(3, 22)
     assert torch.equal(kernels.softmax(shifted(even, 2)), kernels.softmax(even))
-    with pytest.raises(LaunchError, match="8 bytes at a time"):
+    with pytest.raises(LaunchError, match="a multiple of 8 bytes"):
         kernels.softmax(shifted(even, 1))
     array = np.zeros(90, np.float32)
     first = -array.ctypes.data % 16 // 4 + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pyptx.kernels` from torch, compiled graphs, JAX and NumPy: gradients, and what is refused."""
+"""`pyptx.kernels` from torch, compiled graphs, JAX and NumPy: gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import row_references as reference
-from pyptx import LaunchError, kernels
+from pyptx import kernels
 from pyptx.kernels.softmax import build_softmax
 
 torch = pytest.importorskip("torch")
@@ -153,22 +153,6 @@ def test_without_gradients_the_kernel_itself_is_called() -> None:
     with torch.no_grad():
         assert kernels.rms_norm(x, w).grad_fn is None
     assert kernels.rms_norm(x.detach(), w.detach()).grad_fn is None
-
-
-def test_what_is_refused() -> None:
-    x = torch.randn(4, 64)
-    with pytest.raises(TypeError, match="one of f32, bf16, f16"):
-        kernels.softmax(x.double())
-    with pytest.raises(LaunchError, match="argument 'W'"):
-        kernels.rms_norm(x, torch.ones(63))
-    with pytest.raises(LaunchError, match="contiguous"):
-        kernels.softmax(x.t())
-    with pytest.raises(ValueError, match="halves of a row, but it has 63 columns"):
-        kernels.swiglu(x[:, :63].contiguous())
-    with pytest.raises(ValueError, match="groups of 48 columns do not fill rows of 64"):
-        kernels.quantise_fp8(x, group=48)
-    with pytest.raises(LaunchError, match="Targets"):
-        kernels.cross_entropy(x, torch.zeros(5, dtype=torch.int64))
 
 
 def test_lines_are_those_of_the_kernel() -> None:

@@ -11,6 +11,8 @@ from pyptx import ptx, reg, smem
 from pyptx._bound import BoundKernel, load
 from pyptx._core import Diagnostic, EmulatorStream, Module
 from pyptx._errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
     AssembleError,
     CaptureWarning,
     EmulatorError,
@@ -34,6 +36,8 @@ from pyptx.torch_support import differentiable_kernel
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentTypeError",
+    "ArgumentValueError",
     "AssembleError",
     "BoundKernel",
     "CaptureWarning",

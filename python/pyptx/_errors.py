@@ -45,6 +45,14 @@ class LaunchError(Error):
     """A failed driver call, launch or framework boundary (PTX07xx, PTX08xx)."""
 
 
+class ArgumentTypeError(LaunchError, TypeError):
+    """An argument of a function of `pyptx.kernels` that is another kind of thing (PTX0815)."""
+
+
+class ArgumentValueError(LaunchError, ValueError):
+    """One whose shape, value or place in memory does not do (PTX0816 to PTX0818)."""
+
+
 class OutOfMemoryError(LaunchError, MemoryError):
     """The host had no memory for a call (PTX0820)."""
 
@@ -77,6 +85,8 @@ for _class in (
     TargetError,
     AssembleError,
     LaunchError,
+    ArgumentTypeError,
+    ArgumentValueError,
     OutOfMemoryError,
     EmulatorError,
     EmulatorWarning,

@@ -4,13 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "errors.h"
@@ -59,6 +62,27 @@ std::optional<std::uint32_t> number(const Diagnostic& diagnostic) {
   return (*diagnostic.place).*Member;
 }
 
+/// File, line, column, end line, end column and source line.
+using PlaceParts = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t,
+                              std::uint32_t, std::string>;
+
+void refuse(std::string_view kind, std::vector<std::string> arguments,
+            std::vector<std::string> notes, std::optional<PlaceParts> place) {
+  for (const diag::Kind known : diag::all_kinds()) {
+    if (diag::info(known).name != kind) continue;
+    Diagnostic diagnostic(known, {});
+    diagnostic.arguments = std::move(arguments);
+    diagnostic.notes = std::move(notes);
+    if (place) {
+      diag::Place& at = diagnostic.place.emplace();
+      std::tie(at.file, at.line, at.column, at.end_line, at.end_column, at.source_line) =
+          std::move(*place);
+    }
+    raise(diagnostic);
+  }
+  throw nb::value_error(("no kind of diagnostic: " + std::string(kind)).c_str());
+}
+
 std::optional<std::string> file(const Diagnostic& diagnostic) {
   return diagnostic.place ? std::optional(diagnostic.place->file) : std::nullopt;
 }
@@ -89,6 +113,10 @@ void bind_diag(nb::module_& m) {
       .def("__repr__", [](const Diagnostic& d) {
         return "Diagnostic(" + std::string(d.code()) + ": " + d.message() + ")";
       });
+  m.def("refuse", &refuse, nb::arg("kind"), nb::arg("arguments"), nb::arg("notes"),
+        nb::arg("place").none(),
+        "Raises the error of a kind of the registry. `place` is (file, line, column, end line, end "
+        "column, source line).");
 }
 
 }  // namespace pyptx::python

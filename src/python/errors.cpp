@@ -22,7 +22,16 @@ const char* class_name(std::string_view code) {
       "PtxSyntaxError", "PtxSyntaxError", "VerifyError", "TargetError", "VerifyError",
       "VerifyError",    "AssembleError",  "LaunchError", "LaunchError", "EmulatorError",
   };
-  if (code == diag::info(diag::Kind::OutOfMemory).code) return "OutOfMemoryError";
+  constexpr std::pair<diag::Kind, const char*> kOfTheirOwn[] = {
+      {diag::Kind::OutOfMemory, "OutOfMemoryError"},
+      {diag::Kind::ArgumentType, "ArgumentTypeError"},
+      {diag::Kind::ArgumentShape, "ArgumentValueError"},
+      {diag::Kind::ArgumentValue, "ArgumentValueError"},
+      {diag::Kind::ArgumentMemory, "ArgumentValueError"},
+  };
+  for (const auto& [kind, name] : kOfTheirOwn) {
+    if (code == diag::info(kind).code) return name;
+  }
   const int group = (code[3] - '0') * 10 + (code[4] - '0');
   return group < std::ssize(kClasses) ? kClasses[group] : "Error";
 }

@@ -45,6 +45,16 @@ class Diagnostic:
     def __str__(self) -> str: ...
     def __repr__(self) -> str: ...
 
+def refuse(
+    kind: str,
+    arguments: Sequence[str],
+    notes: Sequence[str],
+    place: tuple[str, int, int, int, int, str] | None,
+) -> None:
+    """
+    Raises the error of a kind of the registry. `place` is (file, line, column, end line, end column, source line).
+    """
+
 class Type:
     """A type of PTX."""
 

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from pyptx import _core
 from pyptx._autograd import DifferentiableKernel
 from pyptx._dtypes import ptx_name, stored_name
-from pyptx._errors import LaunchError
-from pyptx.kernels.elements import WIDEST
+from pyptx.kernels.checks import refuse
 from pyptx.kernels.gemm_config import GemmConfig
+from pyptx.kernels.places import alignment, are_plain, check_memory, check_places
 from pyptx.kernels.records import Record, View
 
 #: Options whose values the entry compares; of others, and of types, it knows the objects.
@@ -81,61 +81,30 @@ _core.call_through_entry(Call)
 def _decide(call: Call, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Run a call that the entry does not know, and let it know calls like this one."""
     out = options.pop("out", None)
-    launch = call.route(*arrays, **options)
-    _check_addresses(call, arrays, launch)
-    if _are_plain(arrays, out):
-        record = _remember(call, arrays, options, launch, out)
-        if record is not None and out is None and _is_recorded(arrays):
-            return record(*arrays)
-    return run(launch, out)
-
-
-def _are_plain(arrays: Sequence[Any], out: Any) -> bool:
-    """Whether these are tensors of torch, and nobody but autograd sees what is done with them."""
-    tensors = [array for array in (*arrays, *_several(out)) if array is not None]
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
-    if tensor is None or not all(isinstance(array, tensor) for array in tensors):
-        return False
-    from pyptx import _torch
-
-    return _torch.are_plain(tensors)
+    launch = call.route(*arrays, **options, **({} if out is None else {"out": out}))
+    named = {n: array for n, array in zip(call.names, arrays, strict=True) if array is not None}
+    outs = {f"out[{index}]": array for index, array in enumerate(_several(out))}
+    check_places(call.name, named | outs)
+    inputs = dict(zip(named, launch.inputs, strict=True))
+    check_memory(call.name, inputs | outs, (*launch.vectors, *[0] * len(outs)))
+    if not are_plain([*named.values(), *outs.values()]):
+        return run(launch, out)
+    is_recorded = _is_recorded([*named.values(), *outs.values()])
+    if is_recorded and outs:
+        words = "a tensor", "require no gradient, of which out= keeps no record", "one that does"
+        note = "drop out=, .detach() the tensor, or call under torch.no_grad()"
+        refuse("ArgumentMemory", call.name, *words, note=note)
+    record = _remember(call, arrays, options, launch, out)
+    return record(*arrays) if record is not None and is_recorded else run(launch, out)
 
 
 def _several(out: Any) -> Sequence[Any]:
     return out if isinstance(out, (tuple, list)) else () if out is None else (out,)
 
 
-def _is_recorded(arrays: Sequence[Any]) -> bool:
+def _is_recorded(tensors: Sequence[Any]) -> bool:
     is_enabled = sys.modules["torch"].is_grad_enabled()
-    return is_enabled and any(array is not None and array.requires_grad for array in arrays)
-
-
-# --- alignment ------------------------------------------------------------------------------------
-
-
-def _alignment(array: Any, vector: int) -> int:
-    """Return the bytes that the address of an array has to be a multiple of."""
-    return min(WIDEST, (vector & -vector) * int(array.dtype.itemsize)) if vector else 1
-
-
-def _check_addresses(call: Call, arrays: Sequence[Any], launch: Launch) -> None:
-    """Refuse an array that starts inside of one of its vectors: a GPU cannot load it."""
-    names = [name for name, array in zip(call.names, arrays, strict=True) if array is not None]
-    for name, array, vector in zip(names, launch.inputs, launch.vectors, strict=True):
-        address, needed = _address(array), _alignment(array, vector)
-        if address % needed:
-            raise LaunchError(
-                f"{call.name}: {name} starts at address {address:#x}, but its rows are read "
-                f"{needed} bytes at a time, from a multiple of that; a copy is aligned: "
-                f"{name}.{'clone' if hasattr(array, 'data_ptr') else 'copy'}()"
-            )
-
-
-def _address(array: Any) -> int:
-    """Return where an array lies, 0 where it is one of a trace or does not say."""
-    if type(array).__module__ == "numpy":
-        return int(array.ctypes.data)
-    return int(array.data_ptr()) if _are_plain((array,), None) else 0
+    return is_enabled and any(tensor.requires_grad for tensor in tensors)
 
 
 # --- what the entry knows -------------------------------------------------------------------------
@@ -204,5 +173,5 @@ def _views(arrays: Sequence[Any], launch: Launch) -> list[View | None] | None:
 
 def _described(tensor: Any, vector: int) -> tuple[str, tuple[int, ...], tuple[int, ...], int]:
     """Return what the entry compares a tensor with."""
-    alignment = _alignment(tensor, vector)
-    return ptx_name(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), alignment
+    strides = tuple(tensor.stride())
+    return ptx_name(tensor.dtype), tuple(tensor.shape), strides, alignment(tensor, vector)

@@ -10,10 +10,16 @@ from typing import Any
 
 from pyptx._autograd import DifferentiableKernel
 from pyptx._dtypes import ptx_name
-from pyptx._errors import LaunchError
+from pyptx.kernels import checks
 from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.gemm_choice import Sizes, choose
-from pyptx.kernels.gemm_config import INPUT_TYPES, OUTPUT_TYPES, GemmConfig, GemmProblem
+from pyptx.kernels.gemm_config import (
+    ACTIVATIONS,
+    INPUT_TYPES,
+    OUTPUT_TYPES,
+    GemmConfig,
+    GemmProblem,
+)
 from pyptx.kernels.gemm_kernel import build_gemm
 
 
@@ -55,10 +61,12 @@ def matmul(
     )
 
 
-@cache
-def _the_same(config: GemmConfig) -> GemmConfig:
+def _the_same(config: Any) -> Any:
     """Return one object for equal configurations: options are compared as objects."""
-    return config
+    return _configs.setdefault(config, config) if isinstance(config, GemmConfig) else config
+
+
+_configs: dict[GemmConfig, GemmConfig] = {}
 
 
 def _route(
@@ -74,6 +82,10 @@ def _route(
     batch_invariant: bool,
     config: GemmConfig | None,
 ) -> Launch:
+    checks.is_array("matmul", "a", a)
+    out = ptx_name(a.dtype) if out_dtype is None else _type_name(out_dtype)
+    _check_options(activation, out, config)
+    _check(a, b, bias, residual, out, (transpose_a, transpose_b))
     a, a_transposed = _as_it_lies(a, transpose_a)
     b, b_transposed = _as_it_lies(b, transpose_b)
     turned = (a_transposed != transpose_a, b_transposed != transpose_b)
@@ -85,9 +97,8 @@ def _route(
         a = a.reshape(math.prod(lead), a.shape[-1])
         if residual is not None:
             residual = residual.reshape(a.shape[0], residual.shape[-1])
-    _check(a, b, bias, residual)
     name = _name(
-        (ptx_name(a.dtype), ptx_name(a.dtype) if out_dtype is None else _type_name(out_dtype)),
+        (ptx_name(a.dtype), out),
         (a_transposed, b_transposed),
         (tuple(a.shape), tuple(b.shape)),
         (None if bias is None else ptx_name(bias.dtype), activation, residual is not None),
@@ -98,8 +109,8 @@ def _route(
     shape = None
     if lead:
         shape = (*lead, b.shape[-2] if b_transposed else b.shape[-1])
-    # The epilogue reads two columns of bias and residual at a time; TMA's maps say what they need.
-    vectors = (0, 0, *[2] * len(extra))
+    # TMA reads 16 bytes; the epilogue two columns of bias and residual.
+    vectors = (8, 8, *[2] * len(extra))
     return Launch(
         getattr(_products, name),
         (a, b, *extra),
@@ -117,10 +128,6 @@ def _as_it_lies(x: Any, transposed: bool) -> tuple[Any, bool]:
 
     torch and NumPy show how an array lies: a transposed view is turned back.
     """
-    if not hasattr(x, "ndim") or x.ndim < 2:
-        raise LaunchError(
-            f"matmul takes matrices, not {type(x).__name__} of rank {getattr(x, 'ndim', 0)}"
-        )
     strides = _strides(x)
     if strides is not None and strides[-1] != 1 and strides[-2] == 1:
         return _contiguous(_swapped(x)), not transposed
@@ -154,39 +161,63 @@ def _contiguous(x: Any) -> Any:
     return numpy.ascontiguousarray(x) if isinstance(x, numpy.ndarray) else x  # type: ignore[union-attr]
 
 
-def _check(a: Any, b: Any, bias: Any, residual: Any) -> None:
-    """Refuse what the kernel's own checks would call by other names."""
-    if ptx_name(a.dtype) not in INPUT_TYPES or ptx_name(a.dtype) != ptx_name(b.dtype):
-        raise LaunchError(
-            f"matmul multiplies bf16 by bf16 or f16 by f16, not {a.dtype} by {b.dtype}"
-        )
-    if a.ndim != b.ndim or a.ndim > 3:
-        raise LaunchError(
-            f"matmul takes b of rank 2, or a and b of rank 3, not ranks {a.ndim} and {b.ndim}"
-        )
-    if bias is not None and ptx_name(bias.dtype) not in OUTPUT_TYPES:
-        raise LaunchError(f"the bias is bf16, f16 or f32, not {bias.dtype}")
-    if residual is not None and residual.ndim != a.ndim:
-        raise LaunchError(f"the residual has rank {residual.ndim}, the result {a.ndim}")
+def _check(
+    a: Any, b: Any, bias: Any, residual: Any, out: str, transposed: tuple[bool, bool]
+) -> None:
+    """Refuse arrays that are no product."""
+    for name, x in (("a", a), ("b", b)):
+        checks.has_type("matmul", name, x, INPUT_TYPES)
+        if len(x.shape) < 2:
+            wanted = "rank 2 or more, a matrix"
+            checks.refuse("ArgumentShape", "matmul", name, wanted, checks.shown(x.shape))
+    checks.has_type_of("matmul", "b", b, "a", a)
+    if len(b.shape) > 2 and not len(a.shape) == len(b.shape) == 3:
+        wanted, ranks = "rank 2, or both rank 3", f"ranks {len(a.shape)} and {len(b.shape)}"
+        checks.refuse("ArgumentShape", "matmul", "b", wanted, ranks)
+    m, k = a.shape[-2:][:: -1 if transposed[0] else 1]
+    n, depth = b.shape[-2:][:: 1 if transposed[1] else -1]
+    shapes = f"{checks.shown(a.shape)} and {checks.shown(b.shape)}"
+    if k != depth:
+        note = f"the shapes are {shapes}; transpose_a and transpose_b say how they are stored"
+        words = "one K", f"{k} and {depth}"
+        checks.refuse("ArgumentShape", "matmul", "a and b", *words, note=note)
+    if len(b.shape) > 2 and a.shape[0] != b.shape[0]:
+        words = "one batch", f"{a.shape[0]} and {b.shape[0]}"
+        checks.refuse("ArgumentShape", "matmul", "a and b", *words)
+    if 0 in a.shape or 0 in b.shape:
+        checks.refuse("ArgumentShape", "matmul", "a and b", "elements", f"shapes {shapes}")
+    if bias is not None:
+        checks.has_type("matmul", "bias", bias, OUTPUT_TYPES)
+        checks.has_shape("matmul", "bias", bias, (n,), "one for each column")
+    if residual is not None:
+        checks.has_type("matmul", "residual", residual, (out,))
+        checks.has_shape("matmul", "residual", residual, (*a.shape[:-2], m, n), "of the result")
+
+
+@checks.settled
+def _check_options(activation: Any, out: str, config: Any) -> None:
+    checks.is_one_of("matmul", "activation", activation, ACTIVATIONS)
+    if out not in OUTPUT_TYPES:
+        words = checks.listed(OUTPUT_TYPES), out
+        checks.refuse("ArgumentType", "matmul", "out_dtype", *words)
+    if config is not None and not isinstance(config, GemmConfig):
+        words = "a GemmConfig", type(config).__name__
+        checks.refuse("ArgumentType", "matmul", "config", *words)
 
 
 def _sizes(problem: GemmProblem, a: tuple[int, ...], b: tuple[int, ...]) -> Sizes:
-    """Return M, N, K and the batch, and see that they fit and that TMA can copy their rows."""
+    """Return M, N, K and the batch, and see that TMA can copy their rows."""
     m, k = a[-2:] if problem.a_major == "K" else a[:-3:-1]
-    n, depth = b[-2:] if problem.b_major == "K" else b[:-3:-1]
-    if k != depth or a[:-2] != b[:-2]:
-        raise LaunchError(
-            f"matmul of shapes {a} and {b}: K is {k} and {depth}, the batch {a[:-2]} and {b[:-2]}"
-        )
-    if min(*a, *b) < 1:
-        raise LaunchError(f"matmul of shapes {a} and {b}: nothing to multiply")
+    n = b[-2] if problem.b_major == "K" else b[-1]
     elements = 4 if problem.out == "f32" else 8
     for name, row, whole in (("a", a[-1], 8), ("b", b[-1], 8), ("the result", n, elements)):
         if row % whole:
-            raise LaunchError(
-                f"rows of {name} have {row} elements; TMA copies rows of whole 16 bytes, "
-                f"multiples of {whole}: pad them"
+            wanted = f"rows in memory of a multiple of {whole} elements"
+            note = (
+                f"TMA copies rows of whole 16 bytes; pad them by {-row % whole} with zeros, "
+                f"as torch.nn.functional.pad does"
             )
+            checks.refuse("ArgumentShape", "matmul", name, wanted, str(row), note=note)
     return Sizes(m, n, k, a[0] if problem.batched else 1)
 
 
@@ -197,13 +228,10 @@ class _Products:
 _products = _Products()
 
 
+@checks.settled
 def _name(*key: Any) -> str:
     """Return the name of a product, made once."""
     return _made(*key)
-
-
-# What torch.compiler.assume_constant_result() sets, while torch may not be loaded.
-_name._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 @cache
@@ -234,7 +262,12 @@ def _made(
 
         return gradients(problem, saved, batch_invariant)
 
-    product = DifferentiableKernel(build_gemm(problem, chosen), backward, None, None)
+    try:
+        kernel = build_gemm(problem, chosen)
+    except ValueError as error:
+        words = "one for operands that lie so", repr(config)
+        checks.refuse("ArgumentValue", "matmul", "config", *words, note=str(error))
+    product = DifferentiableKernel(kernel, backward, None, None)
     name = f"product_{len(vars(_products))}"
     setattr(_products, name, product)
     return name

@@ -15,6 +15,7 @@ from typing import Any
 
 from pyptx import differentiable_kernel
 from pyptx._dtypes import ptx_name
+from pyptx.kernels import checks
 from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.cross_entropy import build_cross_entropy
 from pyptx.kernels.norms import build_norm
@@ -54,9 +55,7 @@ def built_once(build: Callable[..., Any]) -> Callable[..., str]:
     def built(*arguments: Any) -> str:
         return name_of(*arguments)
 
-    # What torch.compiler.assume_constant_result() sets, while torch may not be loaded.
-    built._dynamo_marked_constant = True  # type: ignore[attr-defined]
-    return functools.wraps(build)(built)
+    return functools.wraps(build)(checks.settled(built))
 
 
 def _type(dtype: Any) -> Any:
@@ -89,7 +88,17 @@ def _norm(kind: str, columns: int, dtype: Any, weight: Any, eps: float, residual
 
 
 def _normalised(kind: str, x: Any, residual: Any, weights: tuple[Any, ...], eps: float) -> Launch:
-    columns = x.shape[-1]
+    function = f"{kind}_norm"
+    columns = checks.has_rows(function, "x", x)
+    if residual is not None:
+        checks.has_type_of(function, "residual", residual, "x", x)
+        checks.has_shape(function, "residual", residual, tuple(x.shape), "that of x")
+    checks.has_type(function, "w", weights[0], checks.FLOATS)
+    checks.has_shape(function, "w", weights[0], (columns,), "one for each column")
+    if len(weights) > 1:
+        checks.has_type_of(function, "b", weights[1], "w", weights[0])
+        checks.has_shape(function, "b", weights[1], (columns,), "one for each column")
+    checks.is_epsilon(function, eps)
     name = _norm(kind, columns, x.dtype, weights[0].dtype, eps, residual is not None)
     inputs = (_rows(x), *weights)
     if residual is not None:
@@ -138,7 +147,7 @@ def _softmax(columns: int, dtype: Any) -> Any:
 
 
 def _softmax_route(x: Any) -> Launch:
-    columns = x.shape[-1]
+    columns = checks.has_rows("softmax", "x", x)
     name = _softmax(columns, x.dtype)
     return Launch(getattr(_OPS, name), (_rows(x),), (_like(x),), (columns,))
 
@@ -168,8 +177,16 @@ def _cross_entropy(columns: int, dtype: Any, target: Any) -> Any:
     return differentiable_kernel(forward, backward, num_grad_inputs=1)
 
 
+def _logits(function: str, logits: Any, targets: Any) -> Any:
+    """Return the columns of logits that fit the targets."""
+    columns = checks.has_rows(function, "logits", logits)
+    checks.has_type(function, "targets", targets, checks.INTEGERS)
+    checks.has_shape(function, "targets", targets, tuple(logits.shape[:-1]), "one for each row")
+    return columns
+
+
 def _cross_entropy_route(logits: Any, targets: Any) -> Launch:
-    columns, shape = logits.shape[-1], tuple(targets.shape)
+    columns, shape = _logits("cross_entropy", logits, targets), tuple(targets.shape)
     name = _cross_entropy(columns, logits.dtype, targets.dtype)
     flat = targets if len(shape) == 1 else targets.reshape(math.prod(shape))
     inputs = (_rows(logits), flat)
@@ -188,8 +205,22 @@ def cross_entropy(logits: Any, targets: Any) -> Any:
     return _cross_entropy_call(logits, targets)
 
 
-def _both_route(logits: Any, targets: Any, g: Any) -> Launch:
-    columns = logits.shape[-1]
+def _both_route(logits: Any, targets: Any, g: Any, *, out: Any = None) -> Launch:
+    function = _both_call.name
+    columns = _logits(function, logits, targets)
+    if len(logits.shape) != 2:
+        checks.refuse("ArgumentShape", function, "logits", "rank 2", checks.shown(logits.shape))
+    rows = tuple(targets.shape)
+    checks.has_type(function, "g", g, ("f32",))
+    checks.has_shape(function, "g", g, rows, "one for each row")
+    if out is not None:
+        if not isinstance(out, (tuple, list)) or len(out) != 2:
+            wanted = "a tuple of two arrays, losses and gradient"
+            checks.refuse("ArgumentType", function, "out", wanted, type(out).__name__)
+        checks.has_type(function, "out[0]", out[0], ("f32",))
+        checks.has_shape(function, "out[0]", out[0], rows, "a loss for each row")
+        checks.has_type_of(function, "out[1]", out[1], "logits", logits)
+        checks.has_shape(function, "out[1]", out[1], tuple(logits.shape), "that of logits")
     name = _cross_entropy_both(columns, logits.dtype, targets.dtype)
     inputs = (logits, targets, g)
     return Launch(getattr(_OPS, name), inputs, (None, None), (columns, 0, 0))
@@ -218,15 +249,16 @@ def _swiglu(columns: int, dtype: Any, packed: bool) -> Any:
 
 
 def _swiglu_route(gate: Any, up: Any) -> Launch:
-    width = gate.shape[-1]
     if up is not None:
+        width = checks.has_rows("swiglu", "gate", gate)
+        checks.has_type_of("swiglu", "up", up, "gate", gate)
+        checks.has_shape("swiglu", "up", up, tuple(gate.shape), "that of gate")
         op = getattr(_OPS, _swiglu(width, gate.dtype, False))
         return Launch(op, (_rows(gate), _rows(up)), (_like(gate),), (width, width))
-    if width % 2:
-        raise ValueError(f"gate and up are halves of a row, but it has {width} columns")
-    op = getattr(_OPS, _swiglu(width // 2, gate.dtype, True))
-    shape = None if len(gate.shape) == 2 else (*gate.shape[:-1], width // 2)
-    return Launch(op, (_rows(gate),), (shape,), (width // 2,))
+    half = checks.has_rows("swiglu", "gate", gate, parts=2)
+    op = getattr(_OPS, _swiglu(half, gate.dtype, True))
+    shape = None if len(gate.shape) == 2 else (*gate.shape[:-1], half)
+    return Launch(op, (_rows(gate),), (shape,), (half,))
 
 
 _swiglu_call = Call("swiglu", ("gate", "up"), _swiglu_route)
@@ -250,6 +282,15 @@ def _rotary(heads: int, size: int, dtype: Any, angles: Any, interleaved: bool) -
 
 
 def _rotary_route(x: Any, cos: Any, sin: Any, *, interleaved: bool) -> Launch:
+    checks.has_type("rotary", "x", x, checks.FLOATS)
+    if len(x.shape) != 4 or x.shape[-1] % 2 or x.shape[-1] == 0:
+        wanted = "the shape (batch, positions, heads, size) with an even size"
+        checks.refuse("ArgumentShape", "rotary", "x", wanted, checks.shown(x.shape))
+    angles = (x.shape[1], x.shape[-1] // 2)
+    checks.has_type("rotary", "cos", cos, checks.FLOATS)
+    checks.has_shape("rotary", "cos", cos, angles, "an angle for each position and pair")
+    checks.has_type_of("rotary", "sin", sin, "cos", cos)
+    checks.has_shape("rotary", "sin", sin, angles, "an angle for each position and pair")
     name = _rotary(x.shape[-2], x.shape[-1], x.dtype, cos.dtype, interleaved)
     return Launch(getattr(_OPS, name), (x, cos, sin), (None,), (x.shape[-1] // 2,) * 3)
 
@@ -275,10 +316,11 @@ def _quantise(columns: int, dtype: Any, to: str) -> Any:
 
 
 def _quantise_route(x: Any, *, group: int | None, dtype: str) -> Launch:
-    columns = x.shape[-1]
+    columns = checks.has_rows("quantise_fp8", "x", x)
+    checks.is_group("quantise_fp8", group, columns)
+    checks.is_one_of("quantise_fp8", "dtype", dtype, ("e4m3", "e5m2"))
     width = columns if group is None else group
-    if width < 1 or columns % width:
-        raise ValueError(f"groups of {group} columns do not fill rows of {columns}")
+    checks.has_words("quantise_fp8", "x", width)
     flat = _rows(x) if group is None else x.reshape(math.prod(x.shape) // width, width)
     shape = x.shape[:-1] if group is None else (*x.shape[:-1], columns // width)
     op = getattr(_OPS, _quantise(width, x.dtype, dtype))

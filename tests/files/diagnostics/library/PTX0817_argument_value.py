@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+
+from pyptx import kernels
+
+x = np.zeros((64, 64), np.float16)
+kernels.matmul(x, x, activation="tanh")
