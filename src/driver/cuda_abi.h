@@ -53,6 +53,7 @@ enum DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
   kMaxSharedPerBlock = 8,
   kMultiprocessorCount = 16,
+  kL2CacheSize = 38,
   kCapabilityMajor = 75,
   kCapabilityMinor = 76,
   kMaxSharedPerBlockOptin = 97,

@@ -93,6 +93,7 @@ diag::Result<DeviceInfo> inspect(const cuda::Api& api, int ordinal, cuda::Device
   info.max_threads_per_block = size(cuda::kMaxThreadsPerBlock);
   info.shared_default = size(cuda::kMaxSharedPerBlock);
   info.shared_optin = size(cuda::kMaxSharedPerBlockOptin);
+  info.l2_bytes = size(cuda::kL2CacheSize);
   if (code != cuda::kSuccess) return diag::fail(cuda_error(api, "cuDeviceGetAttribute", code));
   // A driver that does not know the attribute has no clusters.
   info.clusters = ask(cuda::kClusterLaunch) != 0;

@@ -45,12 +45,13 @@ Place place_of(const std::string& path) {
 
 }  // namespace
 
-diag::Status SavedKernel::add_binary(const std::string& target) {
-  auto assembled = image->assemble(target);
+diag::Result<std::string> SavedKernel::add_binary(const std::string& target,
+                                                  std::vector<std::string> flags) {
+  auto assembled = image->assemble(target, std::move(flags));
   if (!assembled) return assembled.failure();
   std::erase_if(binaries, [&](const Binary& known) { return known.target == target; });
   binaries.push_back({target, std::move(assembled->cubin)});
-  return diag::success();
+  return std::move(assembled->log);
 }
 
 diag::Status SavedKernel::save(const std::string& path) const {

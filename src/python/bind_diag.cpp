@@ -87,6 +87,17 @@ std::optional<std::string> file(const Diagnostic& diagnostic) {
   return diagnostic.place ? std::optional(diagnostic.place->file) : std::nullopt;
 }
 
+/// A finding that Python reports itself, by its registered code.
+Diagnostic finding(const std::string& code, std::vector<std::string> arguments,
+                   std::vector<std::string> notes) {
+  const auto kind = diag::kind_from_code(code);
+  if (!kind) throw nb::value_error(("no diagnostic has the code " + code).c_str());
+  Diagnostic made(*kind, {});
+  made.arguments = std::move(arguments);
+  made.notes = std::move(notes);
+  return made;
+}
+
 }  // namespace
 
 void bind_diag(nb::module_& m) {
@@ -117,6 +128,9 @@ void bind_diag(nb::module_& m) {
         nb::arg("place").none(),
         "Raises the error of a kind of the registry. `place` is (file, line, column, end line, end "
         "column, source line).");
+  m.def("finding", &finding, nb::arg("code"), nb::arg("arguments"),
+        nb::arg("notes") = std::vector<std::string>{},
+        "Return a finding with a registered code, for errors that Python raises.");
 }
 
 }  // namespace pyptx::python

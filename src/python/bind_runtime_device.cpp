@@ -111,6 +111,7 @@ nb::dict device_info(int ordinal) {
   out["max_threads_per_block"] = info.max_threads_per_block;
   out["shared_default"] = info.shared_default;
   out["shared_optin"] = info.shared_optin;
+  out["l2_bytes"] = info.l2_bytes;
   out["clusters"] = info.clusters;
   return out;
 }
@@ -189,12 +190,20 @@ std::pair<std::string, std::string> find_compiler() {
 
 void bind_runtime_device(nb::module_& m) {
   m.def("driver_status", &driver_status);
+  m.def("driver_version", [] { return unwrap(driver::driver_version()); });
   m.def("device_count", &device_count);
   m.def("current_device", [] { return unwrap(driver::current_device()); });
   m.def("device_info", &device_info, nb::arg("ordinal") = 0);
   m.def(
       "device_target", [](int ordinal) { return unwrap(driver::device(ordinal))->target; },
       nb::arg("ordinal") = 0);
+  m.def(
+      "code_target",
+      [](const std::string& target, int ordinal) {
+        return unwrap(driver::code_target(target, *unwrap(driver::device(ordinal))));
+      },
+      nb::arg("target"), nb::arg("ordinal") = 0,
+      "Return the target to assemble a text's target for, so that it runs on the device.");
   m.def("add_compiler_folder", &driver::add_compiler_folder, nb::arg("folder"));
   m.def("find_compiler", &find_compiler);
   m.def("assemble", &assemble, nb::arg("ptx"), nb::arg("target"),

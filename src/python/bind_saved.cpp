@@ -77,12 +77,13 @@ std::vector<std::string> binary_targets(const SavedKernel& kernel) {
   return out;
 }
 
-void add_binary(SavedKernel& kernel, const std::string& target) {
+std::string add_binary(SavedKernel& kernel, const std::string& target,
+                       std::vector<std::string> flags) {
   auto added = [&] {
     nb::gil_scoped_release release;
-    return kernel.add_binary(target);
+    return kernel.add_binary(target, std::move(flags));
   }();
-  unwrap(added, kernel.image->locations().get());
+  return unwrap(std::move(added), kernel.image->locations().get());
 }
 
 nb::bytes to_bytes(const SavedKernel& kernel) {
@@ -139,7 +140,8 @@ void bind_saved(nb::module_& m) {
             unwrap(k.save({path.c_str(), path.size()}));
           },
           nb::arg("path"))
-      .def("add_binary", &add_binary, nb::arg("target"))
+      .def("add_binary", &add_binary, nb::arg("target"),
+           nb::arg("flags") = std::vector<std::string>{})
       .def_ro("image", &SavedKernel::image)
       .def_prop_ro("inputs", [](const SavedKernel& k) { return rows(k.inputs); })
       .def_prop_ro("outputs", [](const SavedKernel& k) { return rows(k.outputs); })

@@ -27,6 +27,7 @@ struct DeviceInfo {
   std::uint32_t max_threads_per_block = 0;
   std::uint32_t shared_default = 0;  // bytes per block without asking
   std::uint32_t shared_optin = 0;    // bytes per block when asked for, static and dynamic together
+  std::uint32_t l2_bytes = 0;
   bool clusters = false;
 };
 

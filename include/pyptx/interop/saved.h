@@ -51,8 +51,9 @@ struct SavedKernel {
   std::vector<ScalarParameter> scalars = {};  // the plan's run-time scalars, in their order
   std::vector<Binary> binaries = {};
 
-  /// Assembles for `target` and keeps the binary.
-  diag::Status add_binary(const std::string& target);
+  /// Assembles for `target`, with options of ptxas, and keeps the binary; what the assembler said.
+  diag::Result<std::string> add_binary(const std::string& target,
+                                       std::vector<std::string> flags = {});
 
   /// from_bytes(to_bytes()) is an equal kernel.
   diag::Result<std::string> to_bytes() const;

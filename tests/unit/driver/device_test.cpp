@@ -29,6 +29,7 @@ TEST_F(DeviceTest, DescribesTheMachine) {
   EXPECT_EQ(first.name, "Fake H200");
   EXPECT_EQ(first.target, "sm_90a");
   EXPECT_EQ(first.shared_optin, 232448U);
+  EXPECT_EQ(first.l2_bytes, 50U << 20U);
   EXPECT_TRUE(first.clusters);
   EXPECT_EQ((*device(2))->target, "sm_80");
   EXPECT_FALSE((*device(2))->clusters);

@@ -182,6 +182,9 @@ Code cuDeviceGetAttribute(int* value, int attribute, Device device) {
     case kMultiprocessorCount:
       *value = 132;
       return kSuccess;
+    case kL2CacheSize:
+      *value = 50 << 20;
+      return kSuccess;
     default:
       *value = 1024;
       return kSuccess;
