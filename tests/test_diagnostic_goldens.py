@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tracing and the library refuse, as it is shown: each script in two folders ends in it.
+"""What Python refuses, as it is shown: scripts of tests/files/diagnostics end in it.
+
+`trace` is about tracing, `library` about pyptx.kernels, `tune` about tuning.
 
 The rendering and the JSON lie beside the script; PYPTX_UPDATE_GOLDENS=1 writes them anew. That
 every kind of diagnostic has a golden is checked in tests/unit/diag/golden_test.cpp.
@@ -15,8 +17,8 @@ import pytest
 
 from pyptx import Error
 
-FOLDER = Path(__file__).parent / "files" / "diagnostics"
-FOLDERS = (FOLDER / "trace", FOLDER / "library")
+NAMES = ("trace", "library", "tune")
+FOLDERS = [Path(__file__).parent / "files" / "diagnostics" / name for name in NAMES]
 SCRIPTS = sorted(script for folder in FOLDERS for script in folder.glob("*.py"))
 
 

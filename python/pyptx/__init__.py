@@ -23,10 +23,13 @@ from pyptx._errors import (
     OutputWarning,
     PtxSyntaxError,
     TargetError,
+    TuneError,
+    TuneWarning,
     VerifyError,
 )
 from pyptx._intrinsic import intrinsic
 from pyptx._runtime import detect_arch
+from pyptx._tune import Trial, Tuned, tune
 from pyptx._verify import verify
 from pyptx.kernel import kernel
 from pyptx.parser import parse
@@ -54,6 +57,10 @@ __all__ = [
     "PtxSyntaxError",
     "TargetError",
     "Tile",
+    "Trial",
+    "TuneError",
+    "TuneWarning",
+    "Tuned",
     "VerifyError",
     "__version__",
     "detect_arch",
@@ -65,5 +72,6 @@ __all__ = [
     "ptx",
     "reg",
     "smem",
+    "tune",
     "verify",
 ]

@@ -57,6 +57,10 @@ class OutOfMemoryError(LaunchError, MemoryError):
     """The host had no memory for a call (PTX0820)."""
 
 
+class TuneError(Error):
+    """A tuning that cannot be done, or that leaves nothing to choose (PTX083x)."""
+
+
 class EmulatorError(Error):
     """A kernel that the emulator stopped, or cannot run (PTX09xx)."""
 
@@ -77,6 +81,10 @@ class CaptureWarning(UserWarning):
     """A kernel reads a value that cannot be watched, which makes its calls slow."""
 
 
+class TuneWarning(UserWarning):
+    """What was remembered of a tuning cannot be used, or cannot be kept."""
+
+
 # A traceback names a class by its module: the one that authors import it from.
 for _class in (
     Error,
@@ -88,9 +96,11 @@ for _class in (
     ArgumentTypeError,
     ArgumentValueError,
     OutOfMemoryError,
+    TuneError,
     EmulatorError,
     EmulatorWarning,
     CaptureWarning,
     OutputWarning,
+    TuneWarning,
 ):
     _class.__module__ = "pyptx"

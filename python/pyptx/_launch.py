@@ -39,7 +39,7 @@ def bind(
         given = _describe_all(kernel.signature, framework, outs, len(kernel.in_specs))
     place = (*inputs, *(given or ()))[0].device
     ordinal = None if place.startswith("cpu") else cuda_ordinal(place)
-    settled = _settled(kernel, captures, inputs, given, keywords, ordinal)
+    settled = settle_arrays(kernel, captures, inputs, given, keywords, ordinal)
     bound = BoundKernel(settled, place)
     bound._launch.make_ready(ordinal)
     if framework == "torch":
@@ -56,10 +56,10 @@ def settle(
         inputs = _describe_all(kernel.signature, framework, examples)
     else:
         inputs = _declared_inputs(kernel.signature, keywords)
-    return _settled(kernel, captures, inputs, None, keywords, None)
+    return settle_arrays(kernel, captures, inputs, None, keywords, None)
 
 
-def _settled(
+def settle_arrays(
     kernel: Kernel,
     captures: Captures,
     inputs: Sequence[Array],
@@ -67,6 +67,7 @@ def _settled(
     keywords: Mapping[str, Any],
     ordinal: int | None,
 ) -> Settled:
+    """Settle a launch on arrays that are described, whatever framework's they are."""
     target = _runtime.resolve_target(kernel.arch, ordinal)
     signature = kernel.signature
     # What the grid was worked out from is settled with it.

@@ -49,6 +49,29 @@ class Occupancy(NamedTuple):
     limited_by: str
 
 
+class Costs(NamedTuple):
+    """What an assembler says with -v. None is unknown."""
+
+    registers: int | None
+    spill_stores: int | None
+    spill_loads: int | None
+    stack: int | None
+    barriers: int | None
+    static_shared: int
+
+    @classmethod
+    def of(cls, log: str) -> Costs:
+        """Read them from what it said."""
+        return cls(
+            registers=_number(log, r"Used (\d+) registers"),
+            spill_stores=_number(log, r"(\d+) bytes spill stores"),
+            spill_loads=_number(log, r"(\d+) bytes spill loads"),
+            stack=_number(log, r"(\d+) bytes stack frame"),
+            barriers=_number(log, r"used (\d+) barriers"),
+            static_shared=_number(log, r"(\d+) bytes smem") or 0,
+        )
+
+
 @dataclass(frozen=True)
 class Report:
     """What an assembled kernel costs. `print` shows it."""
@@ -100,22 +123,16 @@ def make_report(
     """Ask the assembler and the disassembler about a kernel."""
     target = traced.facts.target
     cubin, log, compiler = image.assemble(["-v"])
-    registers = _number(log, r"Used (\d+) registers")
-    static_shared = _number(log, r"(\d+) bytes smem") or 0
+    costs = Costs.of(log)
     sass = _disassembly(cubin)
     return Report(
         kernel=kernel,
         target=target,
         compiler=compiler,
-        registers=registers,
-        spill_stores=_number(log, r"(\d+) bytes spill stores"),
-        spill_loads=_number(log, r"(\d+) bytes spill loads"),
-        stack=_number(log, r"(\d+) bytes stack frame"),
-        barriers=_number(log, r"used (\d+) barriers"),
-        static_shared=static_shared,
+        **costs._asdict(),
         dynamic_shared=dynamic_shared,
         threads=threads,
-        occupancy=occupancy(target, registers, static_shared + dynamic_shared, threads),
+        occupancy=occupancy(target, costs.registers, costs.static_shared + dynamic_shared, threads),
         instructions=dict(Counter(name for _, name in sass).most_common()),
         lines=_line_costs(traced, sass),
     )

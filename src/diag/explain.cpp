@@ -28,6 +28,7 @@ constexpr std::array<Explanation, kKindCount> make_explanations() {
 #include "explanations/operands.def"
 #include "explanations/syntax.def"
 #include "explanations/targets.def"
+#include "explanations/tuning.def"
 #undef PYPTX_EXPLANATION
   return table;
 }
