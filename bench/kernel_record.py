@@ -72,6 +72,7 @@ def _versions(torch: Any) -> dict[str, Any]:
 
 def write(record: dict[str, Any], path: Path) -> None:
     """Write a record so that no reader sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     part.replace(path)

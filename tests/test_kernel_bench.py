@@ -35,7 +35,7 @@ def test_every_kernel_runs(run_bench: Any, tmp_path: Path, capsys: Any) -> None:
     for index, path in enumerate(parts, 1):
         options = ("--quick", "--rounds", 1, "--part", f"{index}/2", "--json", path)
         assert run_bench("--only", ONCE, *options) == 0
-    both = tmp_path / "both.json"
+    both = tmp_path / "a new folder" / "both.json"
     assert run_bench("--merge", *parts, "--json", both) == 0
     record = json.loads(both.read_text(encoding="utf-8"))
     assert record["failed"] == {}
