@@ -287,6 +287,7 @@ def test_shipped_plans_have_room() -> None:
         plans.plan_rows,
         plans.plan_elements,
         plans.plan_products,
+        plans.plan_quantise,
         plans.plan_softmax,
         plans.plan_cross_entropy,
         *(lambda n, t, kind=kind: plans.plan_norms(kind, n, t, False) for kind in ("rms", "layer")),

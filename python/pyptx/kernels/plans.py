@@ -128,6 +128,12 @@ def plan_elements(columns: int, dtype: Any) -> Plan:
     return replace(_held(columns, dtype, 16, 1024, 16), meets=False)
 
 
+def plan_quantise(columns: int, dtype: Any) -> Plan:
+    """Plan for quantisation: as `plan_rows`, with room for three CTAs where they share a row."""
+    plan = plan_rows(columns, dtype)
+    return replace(plan, waves=3) if plan.ctas > 1 and plan.dtype.bits == 16 else plan
+
+
 def plan_softmax(columns: int, dtype: Any) -> Plan:
     """Plan for softmax: many threads with few elements, so that little waits for a long row.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyptx import Tile, ptx, reg
 from pyptx.kernels.elements import element_type, largest_of
 from pyptx.kernels.norms import flat
-from pyptx.kernels.plans import Plan, plan_rows
+from pyptx.kernels.plans import Plan, plan_quantise
 from pyptx.kernels.row_kernel import row_kernel
 from pyptx.kernels.rows import Rows
 from pyptx.types import e4m3, e5m2, f32
@@ -33,7 +33,7 @@ def build_quantise(
         raise TypeError(f"rows are quantised to e4m3 or e5m2, not {to}")
     if columns % 4:
         raise ValueError(f"the columns that share a scale are a multiple of 4, not {columns}")
-    plan = plan or plan_rows(columns, dtype)
+    plan = plan or plan_quantise(columns, dtype)
 
     @row_kernel(
         "quantise",
