@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from pyptx.kernels import GemmConfig, GemmProblem, build_gemm, matmul
+from pyptx.kernels import GemmConfig, GemmProblem, build_gemm, gemm, matmul
 from pyptx.kernels.gemm_choice import H200, Sizes, candidates, choose, estimate
 from pyptx.kernels.gemm_h200 import MEASURED
 
@@ -172,6 +172,22 @@ def test_gradients(activation: str | None, transposed: tuple[bool, bool]) -> Non
     z.backward(grad.double())
     for x, w in zip(ours, wide, strict=True):
         check(x.grad, w.grad, "bf16")
+
+
+def test_a_relu_keeps_its_result() -> None:
+    """No product is computed again for its gradient: two calls more, not three."""
+    a, b, bias = (torch.randn(*s).bfloat16().requires_grad_() for s in ((24, 40), (40, 16), (16,)))
+    wide = [t.detach().double().requires_grad_() for t in (a, b, bias)]
+    grad = torch.randn(24, 16).bfloat16()
+    entry = gemm._product._entry
+    for activation, products in (("relu", 2), ("silu", 3)):
+        y = matmul(a, b, bias=bias, activation=activation)
+        before = entry.hits + entry.misses
+        found = torch.autograd.grad(y, (a, b, bias), grad)
+        assert entry.hits + entry.misses == before + products
+        z = ACTIVATIONS[activation](wide[0] @ wide[1] + wide[2])
+        for x, w in zip(found, torch.autograd.grad(z, wide, grad.double()), strict=True):
+            check(x, w, "bf16")
 
 
 def test_a_compiled_graph_with_gradients() -> None:

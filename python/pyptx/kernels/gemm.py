@@ -257,9 +257,9 @@ def _made(
     sizes = _sizes(problem, *shapes)
     chosen = config or choose(problem, sizes, batch_invariant=batch_invariant)
 
-    def backward(*saved: Any) -> tuple[Any, ...]:
-        from pyptx.kernels.gemm_gradient import gradients
+    from pyptx.kernels.gemm_gradient import gradients, keeps_result
 
+    def backward(*saved: Any) -> tuple[Any, ...]:
         return gradients(problem, saved, batch_invariant)
 
     try:
@@ -267,7 +267,8 @@ def _made(
     except ValueError as error:
         words = "one for operands that lie so", repr(config)
         checks.refuse("ArgumentValue", "matmul", "config", *words, note=str(error))
-    product = DifferentiableKernel(kernel, backward, None, None)
+    every = range(len(kernel.in_specs) + keeps_result(problem))
+    product = DifferentiableKernel(kernel, backward, every, None)
     name = f"product_{len(vars(_products))}"
     setattr(_products, name, product)
     return name

@@ -10,19 +10,26 @@ from pyptx.kernels.gemm import matmul
 from pyptx.kernels.gemm_config import GemmProblem
 
 
+def keeps_result(problem: GemmProblem) -> bool:
+    """Whether the result tells the slope of the activation; else the product is computed again."""
+    return problem.activation == "relu" and not problem.residual  # one-place: a function
+
+
 def gradients(
     problem: GemmProblem, saved: tuple[Any, ...], batch_invariant: bool
 ) -> tuple[Any, ...]:
     """Return the gradients of A, B, bias and residual, as they are stored.
 
-    `saved` are those, then the gradient of the result.
+    `saved` are those, the result where it is kept, then the gradient of the result.
     """
     a, b, *extra, grad = saved
     bias = extra[0] if problem.bias else None
     a_lies_t, b_lies_t = problem.a_major == "M", problem.b_major == "K"
     how: dict[str, Any] = {"batch_invariant": batch_invariant}
     inner = grad
-    if problem.activation:
+    if keeps_result(problem):
+        inner = grad * _cast(extra.pop() > 0, grad)
+    elif problem.activation:
         before = matmul(
             a, b, bias=bias, out_dtype="f32", transpose_a=a_lies_t, transpose_b=b_lies_t, **how
         )
