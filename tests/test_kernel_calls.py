@@ -336,6 +336,16 @@ def test_transforms_modes_and_subclasses_see_the_call() -> None:
     assert is_hit(row_calls._softmax_call, lambda: kernels.softmax(X))
 
 
+def test_what_has_no_gradient_refuses_one() -> None:
+    x = X.clone().requires_grad_()
+    known = len(row_calls._quantise_call._entry)
+    for _ in range(2):
+        scales = kernels.quantise_fp8(x)[1]
+        with pytest.raises(LaunchError, match="no backward kernel"):
+            scales.sum().backward()
+    assert len(row_calls._quantise_call._entry) == known
+
+
 def test_parameters_are_tensors() -> None:
     w = torch.nn.Parameter(W.clone(), requires_grad=False)
     kernels.rms_norm(X, W)

@@ -94,6 +94,8 @@ def _decide(call: Call, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any
         words = "a tensor", "require no gradient, of which out= keeps no record", "one that does"
         note = "drop out=, .detach() the tensor, or call under torch.no_grad()"
         refuse("ArgumentMemory", call.name, *words, note=note)
+    if is_recorded and not isinstance(launch.operation, DifferentiableKernel):
+        return run(launch)  # what refuses to go backward, and is not for other calls
     record = _remember(call, arrays, options, launch, out)
     return record(*arrays) if record is not None and is_recorded else run(launch, out)
 
