@@ -6,7 +6,7 @@ function(pyptx_isa_tables layer)
   file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/isa/*.toml
                                              ${PROJECT_SOURCE_DIR}/tools/isagen/*.py)
   set(headers ${out}/include/pyptx/isa/type_ids.h ${out}/include/pyptx/isa/ids.h
-              ${out}/include/pyptx/isa/sems.def)
+              ${out}/include/pyptx/isa/sems.def ${out}/include/pyptx/isa/largest_limits.def)
   # The stamp is the declared output: unchanged files keep their time stamps, so a change to one
   # row's text does not rebuild every layer that includes ids.h.
   add_custom_command(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from isagen.resolve import count_of, derived_type, is_there, types_of  # noqa: E
 from isagen.rows import load_instructions, narrow_rule  # noqa: E402
 from isagen.syntax_line import parse_syntax  # noqa: E402
 from isagen.table import Table, TableError  # noqa: E402
+from isagen.targets import load_targets  # noqa: E402
 from isagen.writer import outputs  # noqa: E402
 
 
@@ -300,6 +302,23 @@ def test_a_bad_directive_is_refused(changes: dict[str, Any], message: str) -> No
     kept = {key: value for key, value in row.items() if value is not None}
     with pytest.raises(TableError, match=message):
         load_directives(Table(), {"directive": [kept]})
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"plain": "9.0", "warps": 48, "ctas": 16}, "a target needs 'cta_shared' \\(sm_999\\)"),
+        (
+            {"plain": "9.0", "warps": 48, "ctas": 16, "shared": 100, "colour": 1},
+            "a target knows no 'colour' \\(sm_999\\)",
+        ),
+    ],
+)
+def test_a_bad_target_is_refused(row: dict[str, Any], message: str) -> None:
+    """A row has every limit, or [every] does, and no other."""
+    data = tomllib.loads((ROOT / "isa/common/targets.toml").read_text())
+    with pytest.raises(TableError, match=message):
+        load_targets(Table(), {**data, "targets": {"999": row}})
 
 
 def test_names() -> None:

@@ -129,7 +129,7 @@ def test_occupancy_by_hand():
     found = occupancy("sm_90a", 16, 0, 32)
     assert found is not None
     assert (found.ctas, found.limited_by) == (32, "CTAs")
-    assert occupancy("sm_107a", 16, 0, 32) is None
+    assert occupancy("sm_999", 16, 0, 32) is None
     assert occupancy("sm_90a", None, 0, 32) is None
 
 

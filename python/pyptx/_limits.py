@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels that no target, or not this one, can run are refused before there is a device.
 
-The numbers are the extension's (pyptx/driver/occupancy.h); here are the words.
+The numbers are the extension's (pyptx/isa/limits.h); here are the words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Dim3 = tuple[int, int, int]
 def check_block(what: str, block: Dim3) -> None:
     """Refuse a block that no target can run."""
     threads = math.prod(block)
-    largest, most, _ = _core.launch_limits()
+    limits = _core.largest_limits()
+    largest, most = tuple(limits.block), limits.threads
     if threads == 0:
         raise ValueError(f"{what} block {block} has no threads")
     if threads > most or any(n > bound for n, bound in zip(block, largest, strict=True)):
@@ -30,7 +31,7 @@ def check_block(what: str, block: Dim3) -> None:
 
 def check_cluster(what: str, cluster: Dim3) -> None:
     """Refuse a cluster that no target can run."""
-    ctas, most = math.prod(cluster), _core.launch_limits()[2]
+    ctas, most = math.prod(cluster), _core.largest_limits().cluster
     if not 1 <= ctas <= most:
         raise ValueError(f"{what} cluster {cluster} has {ctas} CTAs, expected 1 to {most}")
 
@@ -55,9 +56,9 @@ def check_directives(
 
 def check_shared(what: str, target: str, dynamic_shared: int) -> None:
     """Refuse more shared memory than a CTA of the target can have."""
-    most = _core.shared_of_cta(target)
-    if most is not None and dynamic_shared > most:
+    limits = _core.limits(target)
+    if limits is not None and dynamic_shared > limits.cta_shared:
         raise TargetError(
             f"{what} {dynamic_shared} bytes of shared memory, but a CTA of {target} has at most "
-            f"{most}; use smaller tiles or fewer stages"
+            f"{limits.cta_shared}; use smaller tiles or fewer stages"
         )

@@ -132,17 +132,25 @@ def make_report(
         **costs._asdict(),
         dynamic_shared=dynamic_shared,
         threads=threads,
-        occupancy=occupancy(target, costs.registers, costs.static_shared + dynamic_shared, threads),
+        occupancy=occupancy(
+            target,
+            costs.registers,
+            costs.static_shared + dynamic_shared,
+            threads,
+            costs.barriers or 0,
+        ),
         instructions=dict(Counter(name for _, name in sass).most_common()),
         lines=_line_costs(traced, sass),
     )
 
 
-def occupancy(target: str, registers: int | None, shared: int, threads: int) -> Occupancy | None:
+def occupancy(
+    target: str, registers: int | None, shared: int, threads: int, barriers: int = 0
+) -> Occupancy | None:
     """Work out what a multiprocessor holds; None for a target or a kernel that is not known."""
     if registers is None:
         return None
-    found = _core.occupancy(target, registers, shared, threads)
+    found = _core.occupancy(target, registers, shared, threads, barriers)
     return None if found is None else Occupancy(*found)
 
 

@@ -15,6 +15,7 @@
 
 #include "pyptx/build/tracer.h"
 #include "pyptx/isa/directive.h"
+#include "pyptx/isa/limits.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::build {
@@ -241,7 +242,9 @@ const layout::TensorMap* Tracer::described_map(Reg map) const {
 void Tracer::place_shared() {
   std::uint64_t bytes = 0;
   if (!shared_.empty()) bytes = shared_.back().offset + shared_.back().bytes;
-  if (options_.force_dynamic_shared || bytes > options_.static_shared_limit) {
+  // Of the plain target: an a target takes more, but the text is the same for every suffix.
+  const std::uint64_t most = isa::limits({options_.target.sm, 0}).static_shared;
+  if (options_.force_dynamic_shared || bytes > most) {
     dynamic_shared_ = bytes;
     move_shared();
     return;

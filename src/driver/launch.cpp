@@ -16,7 +16,7 @@ using diag::Diagnostic;
 using diag::Kind;
 using support::concat;
 
-constexpr std::size_t kMaxParameterBytes = isa::kParameterBytes;
+constexpr std::size_t kMaxParameterBytes = isa::kLargestLimits.parameters;
 constexpr std::size_t kFewMaps = 8;
 constexpr std::size_t kFewParameters = 64;
 constexpr std::size_t kMapAlignment = 64;

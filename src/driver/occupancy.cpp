@@ -8,15 +8,12 @@
 #include <optional>
 #include <string_view>
 
+#include "pyptx/isa/limits.h"
+
 namespace pyptx::driver {
 namespace {
 
 constexpr std::uint32_t kWarp = 32;
-constexpr std::uint32_t kPartitions =
-    4;  // of a multiprocessor, each with a quarter of its registers
-constexpr std::uint32_t kPartitionRegisters = 16384;
-constexpr std::uint32_t kRegisterUnit = 256;  // registers are given to a warp in these
-constexpr std::uint64_t kSharedUnit = 128;
 
 template <typename T>
 T rounded_up(T value, T unit) {
@@ -25,30 +22,36 @@ T rounded_up(T value, T unit) {
 
 }  // namespace
 
-std::optional<isa::Multiprocessor> multiprocessor(std::string_view target) {
-  const auto known = isa::Target::parse(target);
-  return known ? isa::multiprocessor(*known) : std::nullopt;
-}
-
 std::string_view text(OccupancyLimit limit) {
-  constexpr std::array<std::string_view, 4> kTexts{"warps", "CTAs", "registers", "shared memory"};
+  constexpr std::array<std::string_view, 5> kTexts{"warps", "CTAs", "registers", "shared memory",
+                                                   "barriers"};
   return kTexts[static_cast<std::size_t>(limit)];
 }
 
 std::optional<Occupancy> occupancy(std::string_view target, std::uint32_t registers,
-                                   std::uint64_t shared, std::uint32_t threads) {
-  const auto limits = multiprocessor(target);
-  if (!limits || threads == 0) return std::nullopt;
+                                   std::uint64_t shared, std::uint32_t threads,
+                                   std::uint32_t barriers) {
+  const auto known = isa::Target::parse(target);
+  if (!known || threads == 0) return std::nullopt;
+  const isa::Limits& limits = isa::limits(*known);
   const std::uint32_t warps = rounded_up(threads, kWarp) / kWarp;
-  const std::uint32_t per_warp = rounded_up(std::max(registers, 1U) * kWarp, kRegisterUnit);
-  const std::uint64_t per_cta = rounded_up(shared + limits->shared_reserved, kSharedUnit);
+  const std::uint32_t per_warp = rounded_up(std::max(registers, 1U) * kWarp, limits.register_unit);
+  const std::uint32_t warps_of_partition = limits.registers / limits.partitions / per_warp;
+  const std::uint64_t per_cta =
+      rounded_up<std::uint64_t>(shared + limits.shared_reserved, limits.shared_unit);
+  const bool shares_barriers = limits.barriers != 0 && barriers != 0;
+  const bool shares_memory = per_cta != 0;
+  const bool fits = shared <= limits.cta_shared;
   // In the order of OccupancyLimit; the first of equal bounds is named.
-  const std::array<std::uint64_t, 4> bounds{limits->warps / warps, limits->ctas,
-                                            kPartitionRegisters / per_warp * kPartitions / warps,
-                                            per_cta == 0 ? limits->ctas : limits->shared / per_cta};
+  const std::array<std::uint64_t, 5> bounds{
+      limits.warps / warps, limits.ctas, warps_of_partition * limits.partitions / warps,
+      !fits           ? 0
+      : shares_memory ? limits.shared / per_cta
+                      : limits.ctas,
+      shares_barriers ? limits.barriers / barriers : limits.ctas};
   const auto least = std::ranges::min_element(bounds);
   const auto ctas = static_cast<std::uint32_t>(*least);
-  return Occupancy{ctas, ctas * warps, limits->warps,
+  return Occupancy{ctas, ctas * warps, limits.warps,
                    static_cast<OccupancyLimit>(least - bounds.begin())};
 }
 

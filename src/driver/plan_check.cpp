@@ -19,11 +19,11 @@ using diag::Kind;
 using support::concat;
 using Problem = std::optional<Diagnostic>;
 
-using isa::kBlockThreads;
-using isa::kClusterCtas;
-
-constexpr Dim3 kMaxBlock{isa::kLargestBlock[0], isa::kLargestBlock[1], isa::kLargestBlock[2]};
-constexpr Dim3 kMaxGrid{isa::kLargestGrid[0], isa::kLargestGrid[1], isa::kLargestGrid[2]};
+/// A plan is for whatever device it is launched on.
+constexpr const isa::Limits& kMost = isa::kLargestLimits;
+constexpr Dim3 kMaxBlock{kMost.block[0], kMost.block[1], kMost.block[2]};
+constexpr Dim3 kMaxGrid{kMost.grid[0], kMost.grid[1], kMost.grid[2]};
+constexpr Dim3 kMaxCluster{kMost.cluster, kMost.cluster, kMost.cluster};
 
 std::string text(const Dim3& dim) { return concat("(", dim.x, ", ", dim.y, ", ", dim.z, ")"); }
 
@@ -45,10 +45,9 @@ Problem range_problem(std::string_view what, const Dim3& dim, const Dim3& most) 
 }
 
 Problem cluster_problem(const LaunchPlan& plan) {
-  constexpr Dim3 kMost{kClusterCtas, kClusterCtas, kClusterCtas};
-  if (auto found = range_problem("cluster", plan.cluster, kMost)) return found;
-  if (volume(plan.cluster) > kClusterCtas) {
-    return shape("the cluster", concat("at most ", kClusterCtas, " blocks"),
+  if (auto found = range_problem("cluster", plan.cluster, kMaxCluster)) return found;
+  if (volume(plan.cluster) > kMost.cluster) {
+    return shape("the cluster", concat("at most ", kMost.cluster, " blocks"),
                  concat(text(plan.cluster), ", ", volume(plan.cluster), " blocks"));
   }
   return std::nullopt;
@@ -94,8 +93,8 @@ std::optional<Diagnostic> LaunchPlan::problem() const {
   if (entry.empty()) return Diagnostic(Kind::BadPlan, {"it names no entry"});
   if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
   if (auto found = range_problem("block", block, kMaxBlock)) return found;
-  if (volume(block) > kBlockThreads) {
-    return shape("the block", concat("at most ", kBlockThreads, " threads"),
+  if (volume(block) > kMost.threads) {
+    return shape("the block", concat("at most ", kMost.threads, " threads"),
                  concat(text(block), ", ", volume(block), " threads"));
   }
   if (auto found = cluster_problem(*this)) return found;

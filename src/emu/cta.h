@@ -13,12 +13,15 @@
 #include "async/wgmma_queue.h"
 #include "defined_bytes.h"
 #include "mbarrier.h"
+#include "pyptx/isa/limits.h"
 #include "tensor_memory.h"
 #include "warp.h"
 
 namespace pyptx::emu {
 
 struct Cluster;
+
+inline constexpr u32 kCtaBarriers = isa::kLargestLimits.cta_barriers;
 
 /// A named barrier (PTX ISA, "bar, barrier"). Counts threads; with a count, a whole warp's arrival
 /// counts 32. expected == 0: no one is here and no count is set.
@@ -47,7 +50,7 @@ struct Cta {
   std::unordered_map<u32, Birth> births;  // of undefined words of shared memory that were stored
   std::unique_ptr<std::byte[]> register_storage;
   std::vector<Warp> warps;
-  std::array<NamedBarrier, 16> barriers;
+  std::array<NamedBarrier, kCtaBarriers> barriers;
   MbarrierTable mbarriers;
   std::vector<CopyQueue> copies;      // per warp: cp.async
   std::vector<WarpgroupQueue> wgmma;  // per warpgroup

@@ -37,18 +37,19 @@ std::optional<std::string> launch_problem(const Program& program, const Launch& 
   const Dim3& grid = launch.grid;
   const Dim3& block = launch.block;
   const Dim3& cluster = launch.cluster;
-  constexpr u32 kCtas = isa::kClusterCtas;
-  if (auto problem = size_problem("grid", grid, isa::kLargestGrid)) return problem;
-  if (auto problem = size_problem("block", block, isa::kLargestBlock)) return problem;
+  const auto& target = program.module->target;
+  const isa::Limits& limits = isa::limits(target);
+  constexpr u32 kCtas = isa::kLargestLimits.cluster;
+  if (auto problem = size_problem("grid", grid, limits.grid)) return problem;
+  if (auto problem = size_problem("block", block, limits.block)) return problem;
   if (auto problem = size_problem("cluster", cluster, {kCtas, kCtas, kCtas})) return problem;
   const u64 threads = product(block);
-  if (threads > isa::kBlockThreads) {
-    return "a block has 1 to 1024 threads, got " + std::to_string(threads);
+  if (threads > limits.threads) {
+    return "a block has 1 to " + std::to_string(limits.threads) + " threads, got " +
+           std::to_string(threads);
   }
-  const auto& target = program.module->target;
-  const auto limits = isa::multiprocessor_or_largest(target);
-  if (product(cluster) > limits.cluster_ctas) {
-    return "a cluster of " + target.text() + " has 1 to " + std::to_string(limits.cluster_ctas) +
+  if (product(cluster) > limits.cluster) {
+    return "a cluster of " + target.text() + " has 1 to " + std::to_string(limits.cluster) +
            " CTAs, got " + std::to_string(product(cluster));
   }
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
@@ -76,9 +77,9 @@ std::optional<std::string> launch_problem(const Program& program, const Launch& 
   }
   const u64 shared =
       align_up(program.declared_shared, program.dynamic_align) + launch.dynamic_shared;
-  if (shared > limits.shared_of_cta()) {
+  if (shared > limits.cta_shared) {
     return std::to_string(shared) + " bytes of shared memory per block are more than the " +
-           std::to_string(limits.shared_of_cta()) + " of " + target.text();
+           std::to_string(limits.cta_shared) + " of " + target.text();
   }
   return std::nullopt;
 }

@@ -20,6 +20,12 @@ constexpr u64 kMostGaps = u64{20} << 10;
 /// No total grows past this, so that none wraps; every limit is far below.
 constexpr u64 kTooMuch = u64{1} << 60;
 
+/// In .shared, with a size that its declaration says.
+bool is_static_shared(const ir::Variable& variable) {
+  return variable.space == ir::Space::Shared && variable.linkage != ir::Linkage::Extern &&
+         variable.count != 0U;
+}
+
 struct NamedSpecial {
   std::string_view name;
   SpecialId id;
@@ -83,9 +89,21 @@ Layout::Layout(Program& program, const ir::Module& module, const ir::Function& f
     slot.bytes = std::max(slot.bytes, variable.size());
     slot.align = std::max(slot.align, variable.alignment());
   }
-  for (const ir::Variable& variable : module.variables) place_variable(variable);
+  for (const ir::Variable& variable : module.variables) {
+    if (!is_static_shared(variable) || names(variable.name)) place_variable(variable);
+  }
   for (const ir::Variable& variable : function.variables) place_variable(variable);
   place_dynamic_shared();
+}
+
+bool Layout::names(ir::Symbol name) {
+  if (!named_) {
+    named_.emplace();
+    for (const ir::Operand& operand : function_.operands) {
+      if (operand.kind == ir::OperandKind::Symbol) named_->insert(operand.index);
+    }
+  }
+  return named_->contains(static_cast<u32>(name));
 }
 
 u32 Layout::take(u32 bytes) {
@@ -197,7 +215,7 @@ void Layout::place_variable(const ir::Variable& variable) {
   switch (variable.space) {
     case ir::Space::Shared:
       place.space = Space::Shared;
-      if (variable.linkage == ir::Linkage::Extern || variable.count == 0U) {
+      if (!is_static_shared(variable)) {
         program_.dynamic_align = std::max<u64>(program_.dynamic_align, place.align);
         place.offset = ~0ULL;  // after all static variables: set when they are known
       } else {
@@ -268,18 +286,18 @@ std::optional<diag::Diagnostic> Layout::problem() const {
     return diag::Diagnostic(diag::Kind::TargetLimit, {name, std::to_string(bytes),
                                                       std::string(what), std::to_string(limit)});
   };
-  const u64 shared = isa::static_shared_bytes(module_.target);
-  if (program_.declared_shared > shared) {
-    return over(program_.declared_shared, "in .shared", shared);
+  const isa::Limits& limits = isa::limits(module_.target);
+  if (program_.declared_shared > limits.static_shared) {
+    return over(program_.declared_shared, "in .shared", limits.static_shared);
   }
-  if (program_.local_bytes > isa::kLocalBytes) {
-    return over(program_.local_bytes, "of local memory per thread", isa::kLocalBytes);
+  if (program_.local_bytes > limits.local) {
+    return over(program_.local_bytes, "of local memory per thread", limits.local);
   }
-  if (program_.const_bytes > isa::kConstBytes) {
-    return over(program_.const_bytes, "in .const", isa::kConstBytes);
+  if (program_.const_bytes > limits.constant) {
+    return over(program_.const_bytes, "in .const", limits.constant);
   }
-  if (param_bytes_ > isa::kParameterBytes) {
-    return over(param_bytes_, "of parameters", isa::kParameterBytes);
+  if (param_bytes_ > limits.parameters) {
+    return over(param_bytes_, "of parameters", limits.parameters);
   }
   if (next_ > kMostRegisterBytes) {
     return over(next_, "of registers and literals per warp", kMostRegisterBytes);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,8 @@ class Layout {
   u32 take(u32 bytes);
   void put(Place& place, u64& total, u64 base);
   void place_variable(const ir::Variable& variable);
+  /// Whether an instruction of the entry does: ptxas gives no shared memory to what none names.
+  bool names(ir::Symbol name);
   void place_parameters();
   void leave_gap(u64 align);
   void place_dynamic_shared();
@@ -71,6 +74,7 @@ class Layout {
   u64 gap_bytes_ = 0;   // of all gaps
   u64 param_bytes_ = 0;
   std::optional<u32> sink_;
+  std::optional<std::unordered_set<u32>> named_;  // symbols
 };
 
 struct AddressOperand {

@@ -11,6 +11,7 @@
 #include "pyptx/isa/directive.h"
 #include "pyptx/isa/form_info.h"
 #include "pyptx/isa/id.h"
+#include "pyptx/isa/limits.h"
 #include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
 #include "pyptx/isa/type.h"
@@ -163,13 +164,7 @@ struct TargetRow {
   Target target;
   Version minimum;
   std::uint16_t family = 0;
-  /// Warps, CTAs and KiB of shared memory of a multiprocessor, CTAs of a cluster; 0: not published.
-  struct {
-    std::uint16_t warps = 0;
-    std::uint16_t ctas = 0;
-    std::uint16_t shared_kib = 0;
-    std::uint16_t cluster = 0;
-  } limits;
+  Limits limits;
 };
 
 struct DirectiveRow {

@@ -161,24 +161,12 @@ using OccupancyRow = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std
 
 /// (CTAs, warps, most warps, what limits them)
 std::optional<OccupancyRow> occupancy(const std::string& target, std::uint32_t registers,
-                                      std::uint64_t shared, std::uint32_t threads) {
-  const auto found = driver::occupancy(target, registers, shared, threads);
+                                      std::uint64_t shared, std::uint32_t threads,
+                                      std::uint32_t barriers) {
+  const auto found = driver::occupancy(target, registers, shared, threads, barriers);
   if (!found) return std::nullopt;
   return OccupancyRow{found->ctas, found->warps, found->max_warps,
                       std::string(driver::text(found->limited_by))};
-}
-
-/// (the largest block in each direction, its threads, the CTAs of a cluster)
-std::tuple<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t, std::uint32_t>
-launch_limits() {
-  const auto& [x, y, z] = isa::kLargestBlock;
-  return {{x, y, z}, isa::kBlockThreads, isa::kClusterCtas};
-}
-
-std::optional<std::uint32_t> shared_of_cta(const std::string& target) {
-  const auto limits = driver::multiprocessor(target);
-  if (!limits) return std::nullopt;
-  return limits->shared_of_cta();
 }
 
 std::pair<std::string, std::string> find_compiler() {
@@ -210,9 +198,7 @@ void bind_runtime_device(nb::module_& m) {
         nb::arg("flags") = std::vector<std::string>{}, nb::kw_only(), nb::arg("use_cache") = true,
         nb::arg("compiler") = "best");
   m.def("occupancy", &occupancy, nb::arg("target"), nb::arg("registers"), nb::arg("shared"),
-        nb::arg("threads"));
-  m.def("shared_of_cta", &shared_of_cta, nb::arg("target"));
-  m.def("launch_limits", &launch_limits);
+        nb::arg("threads"), nb::arg("barriers") = 0);
   m.def("encode_map", &encode_map, nb::arg("map"), nb::arg("address"));
   m.def("resident_map", &resident_map, nb::arg("device"), nb::arg("encoded"));
 }

@@ -16,6 +16,7 @@ void bind_ptx_print(nanobind::module_& m);
 void bind_smem(nanobind::module_& m);
 void bind_async(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
+void bind_tables(nanobind::module_& m);
 
 }  // namespace pyptx::python
 
@@ -35,4 +36,5 @@ NB_MODULE(_core, m) {
   py::bind_smem(m);
   py::bind_async(m);
   py::bind_runtime(m);
+  py::bind_tables(m);
 }

@@ -111,8 +111,11 @@ class DirectiveCheck {
       if (name == "abi_preserve_control" && value > kMostControl) {
         return bad_value(name, "0 to 11", value);
       }
-      if (name == "maxnreg" && value > std::int64_t{isa::kThreadRegisters}) {
-        add(Diagnostic(Kind::DirectiveIgnored, {".maxnreg", "a thread has at most 255 registers"}),
+      const std::int64_t registers = isa::limits(module_.target).thread_registers;
+      if (name == "maxnreg" && value > registers) {
+        add(Diagnostic(
+                Kind::DirectiveIgnored,
+                {".maxnreg", "a thread has at most " + std::to_string(registers) + " registers"}),
             name);
       }
     }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pyptx/isa/limits.h"
@@ -23,18 +25,17 @@ constexpr std::uint64_t kTooMuch = std::uint64_t{1} << 60;
 
 class LimitCheck {
  public:
-  explicit LimitCheck(Findings& findings) : findings_(findings), module_(findings.module()) {}
+  explicit LimitCheck(Findings& findings)
+      : findings_(findings), module_(findings.module()), limits_(isa::limits(module_.target)) {}
 
   void run() {
-    std::uint64_t constants = 0;
-    for (const ir::Variable& variable : module_.variables) {
-      if (!has_storage(variable)) continue;
-      if (variable.space == Space::Const) add(constants, variable);
-      if (variable.space == Space::Const && constants > isa::kConstBytes) {
-        refuse(variable.name, constants, "in .const, with those before it", isa::kConstBytes,
-               variable.loc);
-        break;
-      }
+    constants();
+    // Most modules have little of it: no call need be followed.
+    std::uint64_t all = of_module();
+    for (const auto& function : module_.functions) all = std::min(all + own(*function), kTooMuch);
+    if (all <= limits_.static_shared) return;
+    for (const auto& function : module_.functions) {
+      if (!function->is_declaration) bodies_.emplace(function->name, function.get());
     }
     for (const auto& function : module_.functions) {
       if (function->is_entry && !function->is_declaration) entry(*function);
@@ -42,6 +43,10 @@ class LimitCheck {
   }
 
  private:
+  static bool is_shared(const ir::Variable& variable) {
+    return variable.space == Space::Shared && has_storage(variable);
+  }
+
   static bool has_storage(const ir::Variable& variable) {
     return variable.linkage != ir::Linkage::Extern;
   }
@@ -51,32 +56,55 @@ class LimitCheck {
     total = std::min(total + std::min(variable.size(), kTooMuch / (many + 1)) * many, kTooMuch);
   }
 
-  /// Its own variables count, those of the module where it names them.
-  void entry(const ir::Function& function) {
-    std::uint64_t shared = 0;
-    for (const ir::Variable& variable : function.variables) {
-      if (variable.space == Space::Shared && has_storage(variable)) add(shared, variable);
-    }
+  void constants() {
+    std::uint64_t total = 0;
     for (const ir::Variable& variable : module_.variables) {
-      if (variable.space != Space::Shared || !has_storage(variable)) continue;
-      if (is_named(function, variable.name)) add(shared, variable);
+      if (variable.space != Space::Const || !has_storage(variable)) continue;
+      add(total, variable);
+      if (total <= limits_.constant) continue;
+      return refuse(variable.name, total, "in .const, with those before it", limits_.constant,
+                    variable.loc);
     }
-    const std::uint64_t limit = isa::static_shared_bytes(module_.target);
-    if (shared > limit) refuse(function.name, shared, "in .shared", limit, function.loc);
   }
 
-  bool is_named(const ir::Function& function, ir::Symbol name) {
-    if (scanned_ != &function) {
-      scanned_ = &function;
-      named_.assign(named_.size(), false);
-      for (const ir::Operand& operand : function.operands) {
+  std::uint64_t of_module() const {
+    std::uint64_t total = 0;
+    for (const ir::Variable& variable : module_.variables) {
+      if (is_shared(variable)) add(total, variable);
+    }
+    return total;
+  }
+
+  static std::uint64_t own(const ir::Function& function) {
+    std::uint64_t total = 0;
+    for (const ir::Variable& variable : function.variables) {
+      if (is_shared(variable)) add(total, variable);
+    }
+    return total;
+  }
+
+  /// Its own variables count, those of the functions it names, and so on, and those of the module
+  /// that any of them names.
+  void entry(const ir::Function& function) {
+    std::unordered_set<ir::Symbol> named;
+    std::vector<const ir::Function*> reached{&function};
+    std::uint64_t shared = 0;
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      shared = std::min(shared + own(*reached[i]), kTooMuch);
+      for (const ir::Operand& operand : reached[i]->operands) {
         if (operand.kind != ir::OperandKind::Symbol) continue;
-        if (operand.index >= named_.size()) named_.resize(operand.index + 1);
-        named_[operand.index] = true;
+        const auto name = static_cast<ir::Symbol>(operand.index);
+        if (!named.insert(name).second) continue;
+        const auto body = bodies_.find(name);
+        if (body != bodies_.end() && body->second != &function) reached.push_back(body->second);
       }
     }
-    const auto index = static_cast<std::size_t>(name);
-    return index < named_.size() && named_[index];
+    for (const ir::Variable& variable : module_.variables) {
+      if (is_shared(variable) && named.contains(variable.name)) add(shared, variable);
+    }
+    if (shared > limits_.static_shared) {
+      refuse(function.name, shared, "in .shared", limits_.static_shared, function.loc);
+    }
   }
 
   void refuse(ir::Symbol name, std::uint64_t bytes, std::string_view what, std::uint64_t limit,
@@ -89,8 +117,8 @@ class LimitCheck {
 
   Findings& findings_;
   const ir::Module& module_;
-  const ir::Function* scanned_ = nullptr;
-  std::vector<bool> named_;  // by symbol, of `scanned_`
+  const isa::Limits& limits_;
+  std::unordered_map<ir::Symbol, const ir::Function*> bodies_;
 };
 
 }  // namespace

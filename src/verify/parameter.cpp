@@ -39,8 +39,9 @@ class ParameterCheck {
       const std::uint64_t alignment = std::max<std::uint64_t>(parameter.alignment(), 1);
       bytes = (bytes + alignment - 1) / alignment * alignment + parameter.size();
     }
+    const isa::Limits& limits = isa::limits(findings_.module().target);
     const bool is_old = findings_.module().version < isa::Version{8, 1};
-    const std::uint64_t limit = is_old ? isa::kOldParameterBytes : isa::kParameterBytes;
+    const std::uint64_t limit = is_old ? limits.old_parameters : limits.parameters;
     if (bytes > limit) {
       refuse(parameters.back(), "the parameters have " + std::to_string(bytes) +
                                     " bytes together, at most " + std::to_string(limit) +

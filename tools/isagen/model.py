@@ -10,7 +10,8 @@ from typing import Any
 from .directives import load_directives
 from .notation import Needs, expand_run, parse_needs
 from .rows import load_instructions
-from .table import SpecialEntry, Table, TableError, TargetEntry, TypeEntry
+from .table import SpecialEntry, Table, TableError, TypeEntry
+from .targets import load_targets
 
 
 def load(root: Path) -> Table:
@@ -18,7 +19,7 @@ def load(root: Path) -> Table:
     table = Table()
     common = root / "common"
     _load_types(table, _read(common / "types.toml"))
-    _load_targets(table, _read(common / "targets.toml"))
+    load_targets(table, _read(common / "targets.toml"))
     _load_specials(table, _read(common / "special_registers.toml"))
     load_directives(table, _read(common / "directives.toml"))
     table.sems = _read(common / "sems.toml")["sems"].split()
@@ -45,20 +46,6 @@ def _load_types(table: Table, data: dict[str, Any]) -> None:
             is_register = facts.get("register", False)
             storage = name if is_register else f"b{max(bits, 8)}"
             table.types.append(TypeEntry(name, kind, bits, is_register, storage))
-
-
-def _load_targets(table: Table, data: dict[str, Any]) -> None:
-    table.versions = [parse_needs(v).version for v in data["versions"].split()]
-    for number, facts in data["targets"].items():
-        for suffix in ("", "a", "f"):
-            version = facts.get(suffix or "plain")
-            if version:
-                family = facts.get("family", 0)
-                limits = tuple(facts.get(name, 0) for name in ("warps", "ctas", "shared"))
-                cluster = facts.get("cluster", 1 if all(limits) else 0)
-                minimum = parse_needs(version).version
-                entry = TargetEntry(int(number), suffix, minimum, family, (*limits, cluster))
-                table.targets.append(entry)
 
 
 def _load_specials(table: Table, data: dict[str, Any]) -> None:

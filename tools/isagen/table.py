@@ -26,19 +26,18 @@ class TypeEntry:
     storage: str
 
 
+Limit = int | tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class TargetEntry:
-    """One target with its minimum version; family 0: none.
-
-    `limits` are the warps, CTAs and KiB of shared memory of a multiprocessor, and the CTAs of the
-    largest cluster; zero where they are not published.
-    """
+    """One target with its minimum version; family 0: none. `limits` are those of isa::Limits."""
 
     sm: int
     suffix: str
     version: tuple[int, int]
     family: int
-    limits: tuple[int, int, int, int] = (0, 0, 0, 0)
+    limits: dict[str, Limit]
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,7 @@ struct Options {
   std::string entry;  // name of the entry function
   isa::Target target{90, 'a'};
   std::optional<isa::Version> version;  // default: the lowest that target and code allow
-  std::uint64_t static_shared_limit = 48 * 1024;
-  bool force_dynamic_shared = false;  // smem= or extern_smem= was given
+  bool force_dynamic_shared = false;    // smem= or extern_smem= was given
   std::string dynamic_shared_name = "dyn_smem";
   bool line_info = false;  // .file and .loc from the instructions' locations
 };

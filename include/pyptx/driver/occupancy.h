@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many CTAs of a kernel run on one multiprocessor at once. What a multiprocessor holds is in
-// isa/limits.h.
+// isa/limits.h; the arithmetic is that of NVIDIA's cuda_occupancy.h.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "pyptx/isa/limits.h"
-
 namespace pyptx::driver {
 
-/// Of `target` ("sm_90a"); none where that is not published.
-std::optional<isa::Multiprocessor> multiprocessor(std::string_view target);
-
 /// What keeps a multiprocessor from holding more CTAs.
-enum class OccupancyLimit : std::uint8_t { Warps, Ctas, Registers, SharedMemory };
+enum class OccupancyLimit : std::uint8_t { Warps, Ctas, Registers, SharedMemory, Barriers };
 std::string_view text(OccupancyLimit limit);
 
 struct Occupancy {
@@ -26,9 +21,10 @@ struct Occupancy {
   OccupancyLimit limited_by{};
 };
 
-/// CTAs of `threads` threads with so many registers per thread and bytes of shared memory per CTA.
-/// None for a target that is not known, or where a CTA has no threads.
+/// CTAs of `threads` threads with so many registers per thread, bytes of shared memory and barriers
+/// per CTA. None for a target ("sm_90a") that is not known, or where a CTA has no threads.
 std::optional<Occupancy> occupancy(std::string_view target, std::uint32_t registers,
-                                   std::uint64_t shared, std::uint32_t threads);
+                                   std::uint64_t shared, std::uint32_t threads,
+                                   std::uint32_t barriers = 0);
 
 }  // namespace pyptx::driver

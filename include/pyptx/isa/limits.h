@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel, a launch and a multiprocessor can have at most: the one place that the verifier,
-// the emulator and the launches read. What differs by target is in isa/common/targets.toml; none of
-// it is asked of a device, so that a kernel is judged before there is one. CUDA C++ Programming
-// Guide, "Technical Specifications per Compute Capability".
+// What a launch, a multiprocessor, a CTA and a thread can have at most: the one place that the
+// verifier, the tracer, the emulator, occupancy and launches read. The numbers, and where they come
+// from, are in isa/common/targets.toml; none of them is asked of a device, so that a kernel is
+// judged before there is one.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "pyptx/isa/target.h"
 
 namespace pyptx::isa {
 
-/// Blocks of a grid and threads of a block in each direction, and threads of a block together.
-inline constexpr std::array<std::uint32_t, 3> kLargestGrid{0x7FFFFFFF, 65535, 65535};
-inline constexpr std::array<std::uint32_t, 3> kLargestBlock{1024, 1024, 64};
-inline constexpr std::uint32_t kBlockThreads = 1024;
-/// CTAs of the largest cluster of any target (8 without the opt-in that every launch here makes).
-inline constexpr std::uint32_t kClusterCtas = 16;
-
-/// Bytes of the variables in .const, as ptxas has it, and of local memory of a thread.
-inline constexpr std::uint64_t kConstBytes = 64 << 10;
-inline constexpr std::uint64_t kLocalBytes = 512 << 10;
-/// Of the parameters of an entry, and before PTX ISA 8.1.
-inline constexpr std::uint64_t kParameterBytes = 32764;
-inline constexpr std::uint64_t kOldParameterBytes = 4352;
-/// Registers of a thread.
-inline constexpr std::uint32_t kThreadRegisters = 255;
-
-/// What one multiprocessor holds at once; shared memory is in bytes.
-struct Multiprocessor {
+/// Memory is in bytes, registers are of 32 bits.
+struct Limits {
+  // Of a launch.
+  std::array<std::uint32_t, 3> grid{};   // CTAs in each direction
+  std::array<std::uint32_t, 3> block{};  // threads of a CTA in each direction
+  std::uint32_t threads = 0;             // of a CTA
+  std::uint32_t cluster = 0;             // CTAs of the largest cluster
+  // Of a multiprocessor.
   std::uint32_t warps = 0;
   std::uint32_t ctas = 0;
+  std::uint32_t barriers = 0;    // 0: they do not limit its CTAs
+  std::uint32_t registers = 0;   // a CTA may have them all
+  std::uint32_t partitions = 0;  // each has its share of the registers
   std::uint32_t shared = 0;
+  // Of a CTA.
+  std::uint32_t cta_barriers = 0;
+  std::uint32_t cta_shared = 0;       // static and dynamic together
+  std::uint32_t static_shared = 0;    // in .shared: as ptxas has it
   std::uint32_t shared_reserved = 0;  // of every CTA, by the system
-  std::uint32_t cluster_ctas = 1;     // of the largest cluster
-
-  /// The most that one CTA can have.
-  std::uint32_t shared_of_cta() const { return shared - shared_reserved; }
+  std::uint32_t shared_unit = 0;      // shared memory is given in these
+  // Of a thread.
+  std::uint32_t thread_registers = 0;
+  std::uint32_t register_unit = 0;  // registers are given to a warp in these
+  std::uint32_t local = 0;
+  // Of a module and of an entry.
+  std::uint32_t constant = 0;
+  std::uint32_t parameters = 0;
+  std::uint32_t old_parameters = 0;  // before PTX ISA 8.1
 };
 
-/// None where that is not published.
-std::optional<Multiprocessor> multiprocessor(Target target);
-/// The same, with what the largest has where nothing is published.
-Multiprocessor multiprocessor_or_largest(Target target);
+/// Of each the most that any target has.
+inline constexpr Limits kLargestLimits{
+#include "pyptx/isa/largest_limits.def"
+};
 
-/// Bytes of the variables of an entry in .shared: 48 KiB, and all that a CTA can have for code that
-/// runs on one architecture only (sm_90a), as ptxas has it.
-std::uint64_t static_shared_bytes(Target target);
+/// kLargestLimits for a target that the table does not list.
+const Limits& limits(Target target);
 
 }  // namespace pyptx::isa

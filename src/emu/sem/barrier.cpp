@@ -55,7 +55,10 @@ Step barrier(Warp& warp, const Inst& inst, u32 mask) {
   }
   const u32 lane = Warp::first_lane(mask);
   const u32 id = warp.lanes32(inst.a)[lane];
-  if (id >= 16) return refuse(warp, inst, id, "there are 16 barriers, 0 to 15");
+  if (id >= kCtaBarriers) {
+    return refuse(warp, inst, id,
+                  "the barriers of a CTA are 0 to " + std::to_string(kCtaBarriers - 1));
+  }
   const u32 count = inst.flag ? warp.lanes32(inst.b)[lane] : 0;
   if (inst.flag && (count == 0 || count % kLanes != 0)) {
     return refuse(warp, inst, id,

@@ -32,15 +32,23 @@ TEST(Occupancy, SmallCtasAreBoundByTheirNumber) {
 }
 
 TEST(Occupancy, NothingIsSaidOfWhatIsNotKnown) {
-  EXPECT_FALSE(occupancy("sm_107a", 16, 0, 32));
+  EXPECT_FALSE(occupancy("sm_999", 16, 0, 32));
   EXPECT_FALSE(occupancy("compute_90", 16, 0, 32));
   EXPECT_FALSE(occupancy("sm_90a", 16, 0, 0));
 }
 
-TEST(Multiprocessor, ACtaHasLessThanAll) {
-  EXPECT_EQ(multiprocessor("sm_90a")->shared_of_cta(), 227U << 10);
-  EXPECT_EQ(multiprocessor("sm_75")->shared_of_cta(), 64U << 10);
-  EXPECT_FALSE(multiprocessor("sm_999"));
+TEST(Occupancy, BarriersAreShared) {
+  // 64 barriers of sm_100, 32 of sm_103; those of sm_89 are not counted.
+  EXPECT_EQ(occupancy("sm_100a", 16, 0, 32, 8)->ctas, 8U);
+  const auto found = occupancy("sm_103a", 16, 0, 32, 8);
+  EXPECT_EQ(found->ctas, 4U);
+  EXPECT_EQ(text(found->limited_by), "barriers");
+  EXPECT_EQ(occupancy("sm_89", 16, 0, 32, 16)->ctas, 24U);
+}
+
+TEST(Occupancy, MoreSharedMemoryThanACtaCanHave) {
+  EXPECT_EQ(occupancy("sm_107a", 16, 227 << 10, 32)->ctas, 1U);
+  EXPECT_EQ(occupancy("sm_107a", 16, (227 << 10) + 1, 32)->ctas, 0U);
 }
 
 }  // namespace

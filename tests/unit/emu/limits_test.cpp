@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string module(const std::string& target, const std::string& items) {
-  return ".version 9.0\n.target " + target + "\n.address_size 64\n" + items;
+  return ".version 9.4\n.target " + target + "\n.address_size 64\n" + items;
 }
 
 std::string body(const std::string& declarations) {
@@ -51,6 +51,18 @@ TEST(Limits, SharedMemoryOfAnEntry) {
                 AllOf(HasSubstr("PTX0307"), HasSubstr("in .shared")))
         << size;
   }
+}
+
+TEST(Limits, SharedMemoryOfAModuleIsThatOfTheEntriesThatNameIt) {
+  const std::string items =
+      ".shared .b8 large[40000];\n"
+      ".visible .entry k()\n{\n.shared .b8 own[30000];\nst.shared.u8 [own], 1;\nret;\n}\n";
+  EXPECT_EQ(Bench(module("sm_90", items)).problem(), "");
+  const std::string both =
+      ".shared .b8 large[40000];\n"
+      ".visible .entry k()\n{\n.shared .b8 own[30000];\nst.shared.u8 [own], 1;\n"
+      "st.shared.u8 [large], 1;\nret;\n}\n";
+  EXPECT_THAT(Bench(module("sm_90", both)).problem(), HasSubstr("70000 bytes in .shared"));
 }
 
 TEST(Limits, ConstantsAndParameters) {
@@ -100,8 +112,9 @@ TEST(Limits, ClustersAndSharedMemoryAreTheTargets) {
     const char* target;
     std::uint32_t shared;
     bool has_clusters;
-  } rows[] = {{"sm_75", 64, false}, {"sm_80", 163, false}, {"sm_86", 99, false},
-              {"sm_90", 227, true}, {"sm_100", 227, true}, {"sm_120", 99, true}};
+  } rows[] = {{"sm_75", 64, false},  {"sm_80", 163, false}, {"sm_86", 99, false},
+              {"sm_88", 99, false},  {"sm_90", 227, true},  {"sm_100", 227, true},
+              {"sm_107", 227, true}, {"sm_120", 99, true}};
   for (const auto& row : rows) {
     Bench bench(module(row.target, kernel));
     bench.launch.dynamic_shared = row.shared << 10;

@@ -6,31 +6,40 @@
 namespace pyptx::isa {
 namespace {
 
-TEST(Limits, EverySuffixOfATargetHasTheSame) {
+TEST(Limits, EveryTargetHasThem) {
   for (const Target target : all_targets()) {
-    const auto found = multiprocessor(target);
-    EXPECT_EQ(found.has_value(), multiprocessor({target.sm, 0}).has_value()) << target.text();
-    if (!found) continue;
-    EXPECT_LE(found->cluster_ctas, kClusterCtas);
-    EXPECT_EQ(found->cluster_ctas > 1, target.sm >= 90) << target.text();
-    EXPECT_GE(found->shared_of_cta(), static_shared_bytes(target));
+    const Limits& found = limits(target);
+    EXPECT_GT(found.warps, 0U) << target.text();
+    EXPECT_GT(found.ctas, 0U) << target.text();
+    EXPECT_EQ(found.cluster > 1, target.sm >= 90) << target.text();
+    EXPECT_LE(found.static_shared, found.cta_shared) << target.text();
+    EXPECT_LE(found.cta_shared + found.shared_reserved, found.shared) << target.text();
+    const Limits& plain = limits({target.sm, 0});
+    EXPECT_EQ(found.warps, plain.warps) << target.text();
+    EXPECT_EQ(found.cta_shared, plain.cta_shared) << target.text();
+    EXPECT_LE(found.cta_shared, kLargestLimits.cta_shared) << target.text();
   }
 }
 
-TEST(Limits, StaticSharedMemoryIsThatOfPtxas) {
-  EXPECT_EQ(static_shared_bytes({90, 0}), 48U << 10);
-  EXPECT_EQ(static_shared_bytes({100, 'f'}), 48U << 10);
-  EXPECT_EQ(static_shared_bytes({90, 'a'}), 227U << 10);
-  EXPECT_EQ(static_shared_bytes({107, 'a'}), 227U << 10);
-  EXPECT_EQ(static_shared_bytes({121, 'a'}), 99U << 10);
+TEST(Limits, CodeForOneArchitectureHasMoreStaticSharedMemory) {
+  EXPECT_EQ(limits({90, 0}).static_shared, 48U << 10);
+  EXPECT_EQ(limits({100, 'f'}).static_shared, 48U << 10);
+  EXPECT_EQ(limits({90, 'a'}).static_shared, 227U << 10);
+  EXPECT_EQ(limits({107, 'a'}).static_shared, 227U << 10);
+  EXPECT_EQ(limits({121, 'a'}).static_shared, 99U << 10);
 }
 
-TEST(Limits, WhatIsPublished) {
-  EXPECT_EQ(multiprocessor({90, 'a'})->shared_of_cta(), 227U << 10);
-  EXPECT_EQ(multiprocessor({75, 0})->shared_of_cta(), 64U << 10);
-  EXPECT_EQ(multiprocessor({120, 'f'})->warps, 48U);
-  EXPECT_FALSE(multiprocessor({107, 'a'}));
-  EXPECT_FALSE(multiprocessor({999, 0}));
+TEST(Limits, RowsDifferFromWhatEveryTargetHas) {
+  EXPECT_EQ(limits({75, 0}).cta_shared, 64U << 10);
+  EXPECT_EQ(limits({75, 0}).shared_unit, 256U);
+  EXPECT_EQ(limits({88, 0}).cta_shared, 99U << 10);
+  EXPECT_EQ(limits({107, 0}).warps, 32U);
+  EXPECT_EQ(limits({120, 'f'}).warps, 48U);
+}
+
+TEST(Limits, ATargetThatTheTableLacksHasTheLargest) {
+  EXPECT_EQ(limits({999, 0}).warps, kLargestLimits.warps);
+  EXPECT_EQ(limits({999, 0}).cluster, 16U);
 }
 
 }  // namespace
