@@ -37,6 +37,7 @@ from isagen.rows import load_instructions, narrow_rule  # noqa: E402
 from isagen.syntax_line import parse_syntax  # noqa: E402
 from isagen.table import Table, TableError  # noqa: E402
 from isagen.targets import load_targets  # noqa: E402
+from isagen.types import load_types  # noqa: E402
 from isagen.writer import outputs  # noqa: E402
 
 
@@ -319,6 +320,21 @@ def test_a_bad_target_is_refused(row: dict[str, Any], message: str) -> None:
     data = tomllib.loads((ROOT / "isa/common/targets.toml").read_text())
     with pytest.raises(TableError, match=message):
         load_targets(Table(), {**data, "targets": {"999": row}})
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"bits": 8, "colour": 1}, "unknown key 'colour'"),
+        ({"bits": 8, "framework": "float8"}, "'framework' and 'dlpack' go together"),
+        ({"bits": 8, "stored": "b8"}, "no framework has 'b8'"),
+        ({"bits": 8, "map": "u9"}, "'u9' is no type"),
+    ],
+)
+def test_a_bad_type_is_refused(row: dict[str, Any], message: str) -> None:
+    """The same for types."""
+    with pytest.raises(TableError, match=message):
+        load_types(Table(), {"bits": {"b8": {"bits": 8}}, "float": {"e9m9": row}})
 
 
 def test_names() -> None:

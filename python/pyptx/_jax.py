@@ -340,7 +340,7 @@ def opaque(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def result_type(dtype: str, shape: Sequence[int]) -> jax.ShapeDtypeStruct:
     """Shape and dtype of an output, as JAX writes it."""
     name = framework_name(dtype)
-    if name is None:
+    if name is None or not hasattr(jax.numpy, name):
         raise LaunchError(f"JAX has no arrays of {dtype}; use the bN type of its width")
     if name.endswith("64") and not jax.config.jax_enable_x64:
         raise LaunchError(

@@ -407,4 +407,8 @@ def empty_numpy(dtype: str, shape: tuple[int, ...]) -> Any:
             import ml_dtypes
         except ImportError:
             raise LaunchError(f"NumPy arrays of {name} need the package ml_dtypes") from None
+        if not hasattr(ml_dtypes, name):
+            raise LaunchError(
+                f"NumPy has no arrays of {dtype}; pass the output's bytes as out="
+            ) from None
         return np.empty(shape, dtype=getattr(ml_dtypes, name))

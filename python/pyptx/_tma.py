@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyptx import _core
-from pyptx._dtypes import element_bits, map_type
+from pyptx._dtypes import element_bits
 from pyptx.specs import Layout, Tile
 
 VIEW_WIDTH = 64  # elements of the innermost dimension of the rank-3 view
@@ -49,7 +49,7 @@ def flat_map(shape: tuple[int, ...], dtype: str, box: tuple[int, ...], layout: L
     for size in dims[:-1]:
         stride *= size
         strides.append(stride)
-    return _core.TensorMap(map_type(dtype), dims, strides, list(box[::-1]), _swizzle(layout))
+    return _core.TensorMap(dtype, dims, strides, list(box[::-1]), _swizzle(layout))
 
 
 def view_map(
@@ -67,7 +67,7 @@ def view_map(
     dims = [VIEW_WIDTH, rows, cols // VIEW_WIDTH]
     edges = [inner, box[0], box[1] // VIEW_WIDTH]
     swizzle = f"{swizzle_bytes}B" if swizzle_bytes else "none"
-    return _core.TensorMap(map_type(dtype), dims, [cols * size, VIEW_WIDTH * size], edges, swizzle)
+    return _core.TensorMap(dtype, dims, [cols * size, VIEW_WIDTH * size], edges, swizzle)
 
 
 def _swizzle(layout: Layout) -> str:

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of PTX. Each has `.name` ("f32"), `.bits` and `.ptx` (".f32")."""
+"""The types of PTX. Each has `.name` ("f32"), `.bits` and `.ptx` (".f32").
+
+`.bits` are those that an operand has. In a tensor elements have the bits of the column "in memory",
+side by side, and a last byte that is used in part counts: 32 of `e2m1` are 16 bytes. "arrays" is
+what torch, JAX and NumPy (with ml_dtypes) call the elements of arrays for them. An element of
+`torch.float4_e2m1fn_x2` is a byte with two numbers, `e2m1x2`; shapes count the bytes.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +41,7 @@ e5m2 = type_named("e5m2")
 e3m2 = type_named("e3m2")
 e2m3 = type_named("e2m3")
 e2m1 = type_named("e2m1")
+e2m1x2 = type_named("e2m1x2")
 ue8m0 = type_named("ue8m0")
 ue4m3 = type_named("ue4m3")
 pred = type_named("pred")

@@ -26,54 +26,7 @@ bool is_static_shared(const ir::Variable& variable) {
          variable.count != 0U;
 }
 
-struct NamedSpecial {
-  std::string_view name;
-  SpecialId id;
-};
-
-constexpr NamedSpecial kSpecials[] = {
-    {"tid", SpecialId::Tid},
-    {"ntid", SpecialId::Ntid},
-    {"ctaid", SpecialId::Ctaid},
-    {"nctaid", SpecialId::Nctaid},
-    {"clusterid", SpecialId::Clusterid},
-    {"nclusterid", SpecialId::Nclusterid},
-    {"cluster_ctaid", SpecialId::ClusterCtaid},
-    {"cluster_nctaid", SpecialId::ClusterNctaid},
-    {"cluster_ctarank", SpecialId::ClusterCtarank},
-    {"cluster_nctarank", SpecialId::ClusterNctarank},
-    {"laneid", SpecialId::Laneid},
-    {"warpid", SpecialId::Warpid},
-    {"nwarpid", SpecialId::Nwarpid},
-    {"smid", SpecialId::Smid},
-    {"nsmid", SpecialId::Nsmid},
-    {"gridid", SpecialId::Gridid},
-    {"lanemask_eq", SpecialId::LanemaskEq},
-    {"lanemask_le", SpecialId::LanemaskLe},
-    {"lanemask_lt", SpecialId::LanemaskLt},
-    {"lanemask_ge", SpecialId::LanemaskGe},
-    {"lanemask_gt", SpecialId::LanemaskGt},
-    {"total_smem_size", SpecialId::TotalSmem},
-    {"aggr_smem_size", SpecialId::TotalSmem},
-    {"dynamic_smem_size", SpecialId::DynamicSmem},
-    {"is_explicit_cluster", SpecialId::IsExplicitCluster},
-    {"clock", SpecialId::Clock},
-    {"clock64", SpecialId::Clock64},
-    {"clock_hi", SpecialId::ClockHi},
-    {"globaltimer", SpecialId::GlobalTimer},
-    {"globaltimer_lo", SpecialId::GlobalTimerLo},
-    {"globaltimer_hi", SpecialId::GlobalTimerHi},
-};
-
 }  // namespace
-
-SpecialId special_id(std::string_view name) {
-  if (name.starts_with('%')) name.remove_prefix(1);
-  for (const NamedSpecial& special : kSpecials) {
-    if (special.name == name) return special.id;
-  }
-  return SpecialId::Unknown;
-}
 
 Layout::Layout(Program& program, const ir::Module& module, const ir::Function& function)
     : program_(program), module_(module), function_(function) {
@@ -142,14 +95,23 @@ u32 Layout::literal(u32 lane_size, u64 bits) {
   return literals_.emplace(key, fixed.offset).first->second;
 }
 
-u32 Layout::special(SpecialId id, u64 component, u32 lane_size) {
-  const std::tuple key(id, lane_size, component);
+u32 Layout::special(isa::SpecialRegister reg, u64 component, u32 lane_size) {
+  return fixed(Fixed::What::Special, reg, component, lane_size);
+}
+
+u32 Layout::base(Fixed::What what, u64 offset, u32 lane_size) {
+  return fixed(what, {}, offset, lane_size);
+}
+
+u32 Layout::fixed(Fixed::What what, isa::SpecialRegister reg, u64 component, u32 lane_size) {
+  const std::tuple key(what, reg, lane_size, component);
   const auto found = specials_.find(key);
   if (found != specials_.end()) return found->second;
   Fixed fixed;
-  fixed.what = Fixed::What::Special;
+  fixed.what = what;
   fixed.bytes = static_cast<u8>(lane_size);
-  fixed.special = id;
+  fixed.differs_by_lane = isa::info(reg).emulated == isa::Emulated::Lane;
+  fixed.special = reg;
   fixed.component = component;
   fixed.offset = take(lane_size == 0 ? 4 : lane_size * kLanes);
   program_.fixed.push_back(fixed);

@@ -26,7 +26,7 @@ u64 literal_bits(const ir::Operand& operand, Ty type) {
       return std::bit_cast<u64>(value);
     case Ty::F16:
       return narrow(value, kF16, Round::Nearest);
-    case Ty::BF16:
+    case Ty::Bf16:
       return narrow(value, kBF16, Round::Nearest);
     default:
       return is_double ? narrow(value, kF32, Round::Nearest) : bits & 0xFFFFFFFFU;
@@ -120,10 +120,10 @@ void Lowering::ignore_prefix(std::string_view prefix) {
 Ty Lowering::take_type() {
   for (std::size_t i = 0; i < modifiers_.size(); ++i) {
     if (used_[i]) continue;
-    const Ty type = find_ty(modifiers_[i]);
-    if (type == Ty::None) continue;
+    const auto type = isa::find_type(modifiers_[i]);
+    if (!type) continue;
     used_[i] = true;
-    return type;
+    return *type;
   }
   return Ty::None;
 }
@@ -175,12 +175,12 @@ u32 Lowering::symbol_lanes(const ir::Operand& operand, Ty type) {
   switch (place->space) {
     case Space::Shared:
       // The rank of the CTA is part of the address: a special register with an offset.
-      return layout_.special(SpecialId::SharedBase, static_cast<u32>(address), bytes);
+      return layout_.base(Fixed::What::SharedBase, static_cast<u32>(address), bytes);
     case Space::Local:
       return layout_.literal(bytes, address);
     default:  // global and const variables get their address when the grid starts
-      return layout_.special(
-          place->space == Space::Const ? SpecialId::ConstBase : SpecialId::GlobalBase, address,
+      return layout_.base(
+          place->space == Space::Const ? Fixed::What::ConstBase : Fixed::What::GlobalBase, address,
           bytes);
   }
 }
@@ -210,13 +210,14 @@ u32 Lowering::source_any(const ir::Operand& given, Ty type, u8& bytes) {
     }
     case ir::OperandKind::Special: {
       const auto special = static_cast<isa::SpecialRegister>(operand.index);
-      const SpecialId id = special_id(isa::info(special).name);
-      if (id == SpecialId::Unknown || id >= SpecialId::Clock || bytes == 0 || bytes > 8) {
+      const isa::Emulated emulated = isa::info(special).emulated;
+      const bool has_value = emulated == isa::Emulated::Warp || emulated == isa::Emulated::Lane;
+      if (!has_value || bytes == 0 || bytes > 8) {
         refuse("the special register " + std::string(isa::info(special).name) +
                " is not available as this operand");
       }
       const u32 component = operand.component == 0 ? 0U : operand.component - 1U;
-      return layout_.special(id, component, bytes);
+      return layout_.special(special, component, bytes);
     }
     case ir::OperandKind::Symbol:
       return symbol_lanes(operand, type);

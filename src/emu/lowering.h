@@ -32,7 +32,8 @@ class Layout {
   u32 register_bits(ir::RegisterId id) const;
   std::vector<RegisterPlace> register_places() const;
   u32 literal(u32 lane_bytes, u64 bits);
-  u32 special(SpecialId id, u64 component, u32 lane_bytes);
+  u32 special(isa::SpecialRegister reg, u64 component, u32 lane_bytes);
+  u32 base(Fixed::What what, u64 offset, u32 lane_bytes);
   /// Scratch lanes for `_`.
   u32 sink();
   const Place* variable(ir::Symbol name) const;
@@ -49,6 +50,7 @@ class Layout {
   void place_variable(const ir::Variable& variable);
   /// Whether an instruction of the entry does: ptxas gives no shared memory to what none names.
   bool names(ir::Symbol name);
+  u32 fixed(Fixed::What what, isa::SpecialRegister reg, u64 component, u32 lane_bytes);
   void place_parameters();
   void leave_gap(u64 align);
   void place_dynamic_shared();
@@ -57,8 +59,9 @@ class Layout {
   const ir::Module& module_;
   const ir::Function& function_;
   std::vector<u32> offsets_;
-  std::map<std::pair<u32, u64>, u32> literals_;              // by lane bytes and bits
-  std::map<std::tuple<SpecialId, u32, u64>, u32> specials_;  // by lane bytes and component
+  std::map<std::pair<u32, u64>, u32> literals_;  // by lane bytes and bits
+  /// By lane bytes and component, or offset.
+  std::map<std::tuple<Fixed::What, isa::SpecialRegister, u32, u64>, u32> specials_;
   std::unordered_map<u32, std::size_t> variables_;
   std::unordered_map<u32, std::size_t> parameters_;
   /// The room that all .param variables of one name need.
@@ -143,8 +146,8 @@ class Lowering {
   u32 literal_lanes(Ty type, u64 bits) {
     return layout_.literal(lane_bytes(info(type).bits), bits);
   }
-  u32 special_lanes(SpecialId id, u32 component, u32 bytes) {
-    return layout_.special(id, component, bytes);
+  u32 special_lanes(isa::SpecialRegister reg, u32 component, u32 bytes) {
+    return layout_.special(reg, component, bytes);
   }
 
   /// Why it cannot run; the first reason stays.
@@ -172,7 +175,5 @@ Space take_space(Lowering& low);
 /// What a strong access or a fence orders and whom it reaches, packed for `set_order`. The scope is
 /// .gpu where none is named, and is left to be consumed.
 u32 order_of(const Lowering& low, std::string_view semantics);
-/// The kind of special register by PTX name ("%tid").
-SpecialId special_id(std::string_view name);
 
 }  // namespace pyptx::emu

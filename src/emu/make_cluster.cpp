@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "numerics/tensor_sum.h"
+#include "pyptx/isa/ids.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {
@@ -20,12 +21,13 @@ u32 axis(const Dim3& dim, u32 component) {
   return component == 0 ? dim.x : component == 1 ? dim.y : component == 2 ? dim.z : 0;
 }
 
+using isa::SpecialRegister;
+
 u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
   const Cta& cta = *warp.cta;
   const Cluster& cluster = *cta.cluster;
   const Launch& launch = *cluster.launch;
-  const u64 offset = fixed.component;
-  const u32 component = static_cast<u32>(std::min<u64>(offset, 3));
+  const u32 component = static_cast<u32>(std::min<u64>(fixed.component, 3));
   const u32 thread = warp.id * kLanes + lane;
   const auto at = [component](const std::array<u32, 3>& v) {
     return component < 3 ? v[component] : 0U;
@@ -33,83 +35,79 @@ u64 special_value(const Warp& warp, const Fixed& fixed, u32 lane) {
   const Dim3 clusters{launch.grid.x / launch.cluster.x, launch.grid.y / launch.cluster.y,
                       launch.grid.z / launch.cluster.z};
   switch (fixed.special) {
-    case SpecialId::Tid:
+    case SpecialRegister::Tid:
       return at(unflatten(thread, launch.block));
-    case SpecialId::Ntid:
+    case SpecialRegister::Ntid:
       return axis(launch.block, component);
-    case SpecialId::Ctaid:
+    case SpecialRegister::Ctaid:
       return at(cta.position);
-    case SpecialId::Nctaid:
+    case SpecialRegister::Nctaid:
       return axis(launch.grid, component);
-    case SpecialId::Clusterid:
+    case SpecialRegister::Clusterid:
       return at(unflatten(cluster.index, clusters));
-    case SpecialId::Nclusterid:
+    case SpecialRegister::Nclusterid:
       return axis(clusters, component);
-    case SpecialId::ClusterCtaid:
+    case SpecialRegister::ClusterCtaid:
       return at(cta.cluster_position);
-    case SpecialId::ClusterNctaid:
+    case SpecialRegister::ClusterNctaid:
       return axis(launch.cluster, component);
-    case SpecialId::ClusterCtarank:
+    case SpecialRegister::ClusterCtarank:
       return cta.rank;
-    case SpecialId::ClusterNctarank:
+    case SpecialRegister::ClusterNctarank:
       return cluster.ctas.size();
-    case SpecialId::Laneid:
+    case SpecialRegister::Laneid:
       return lane;
-    case SpecialId::Warpid:
+    case SpecialRegister::Warpid:
       return warp.id;
-    case SpecialId::Nwarpid:
+    case SpecialRegister::Nwarpid:
       return cta.warps.size();
-    case SpecialId::Smid:
+    case SpecialRegister::Smid:
       return cluster.index % 132;
-    case SpecialId::Nsmid:
+    case SpecialRegister::Nsmid:
       return 132;
-    case SpecialId::LanemaskEq:
+    case SpecialRegister::LanemaskEq:
       return 1U << lane;
-    case SpecialId::LanemaskLe:
+    case SpecialRegister::LanemaskLe:
       return 0xFFFFFFFFU >> (31 - lane);
-    case SpecialId::LanemaskLt:
+    case SpecialRegister::LanemaskLt:
       return (1U << lane) - 1;
-    case SpecialId::LanemaskGe:
+    case SpecialRegister::LanemaskGe:
       return 0xFFFFFFFFU << lane;
-    case SpecialId::LanemaskGt:
+    case SpecialRegister::LanemaskGt:
       return ~(0xFFFFFFFFU >> (31 - lane));
-    case SpecialId::TotalSmem:
+    case SpecialRegister::TotalSmemSize:
+    case SpecialRegister::AggrSmemSize:
       return cluster.program->declared_shared + launch.dynamic_shared;
-    case SpecialId::DynamicSmem:
+    case SpecialRegister::DynamicSmemSize:
       return launch.dynamic_shared;
-    case SpecialId::IsExplicitCluster:
+    case SpecialRegister::IsExplicitCluster:
       return cluster.ctas.size() > 1 ? kAllLanes : 0;
-    case SpecialId::SharedBase:
-      return (static_cast<u64>(cta.rank) << kRankShift) + offset;
-    case SpecialId::GlobalBase:
-      return cluster.memory->global_base() + offset;
-    case SpecialId::ConstBase:
-      return cluster.memory->const_base() + offset;
-    default:
+    default:  // %gridid
       return 0;
   }
 }
 
-/// Whether the lanes of a warp see different values.
-bool differs_by_lane(const Fixed& fixed) {
-  if (fixed.what == Fixed::What::Literal) return false;
-  switch (fixed.special) {
-    case SpecialId::Tid:
-    case SpecialId::Laneid:
-    case SpecialId::LanemaskEq:
-    case SpecialId::LanemaskLe:
-    case SpecialId::LanemaskLt:
-    case SpecialId::LanemaskGe:
-    case SpecialId::LanemaskGt:
-      return true;
-    default:
-      return false;
+/// Of what all lanes of a warp see alike.
+u64 value_of(const Warp& warp, const Fixed& fixed) {
+  const Cluster& cluster = *warp.cta->cluster;
+  switch (fixed.what) {
+    case Fixed::What::Literal:
+      return fixed.bits;
+    case Fixed::What::Special:
+      return special_value(warp, fixed, 0);
+    case Fixed::What::SharedBase:
+      return (static_cast<u64>(warp.cta->rank) << kRankShift) + fixed.component;
+    case Fixed::What::GlobalBase:
+      return cluster.memory->global_base() + fixed.component;
+    case Fixed::What::ConstBase:
+      return cluster.memory->const_base() + fixed.component;
   }
+  return 0;
 }
 
 void fill_fixed(Warp& warp) {
   for (const Fixed& fixed : warp.program->fixed) {
-    if (differs_by_lane(fixed)) {
+    if (fixed.differs_by_lane) {
       for (u32 lane = 0; lane < kLanes; ++lane) {
         const u64 value = special_value(warp, fixed, lane);
         if (fixed.bytes == 8) {
@@ -120,8 +118,7 @@ void fill_fixed(Warp& warp) {
       }
       continue;
     }
-    const u64 value =
-        fixed.what == Fixed::What::Literal ? fixed.bits : special_value(warp, fixed, 0);
+    const u64 value = value_of(warp, fixed);
     if (fixed.bytes == 8) {
       std::fill_n(warp.lanes64(fixed.offset), kLanes, value);
     } else if (fixed.bytes == 4) {

@@ -90,50 +90,14 @@ struct Inst {
   u32 index = 0;  // of the ir::Instruction
 };
 
-enum class SpecialId : u8 {
-  Unknown,
-  Tid,
-  Ntid,
-  Ctaid,
-  Nctaid,
-  Clusterid,
-  Nclusterid,
-  ClusterCtaid,
-  ClusterNctaid,
-  ClusterCtarank,
-  ClusterNctarank,
-  Laneid,
-  Warpid,
-  Nwarpid,
-  Smid,
-  Nsmid,
-  Gridid,
-  LanemaskEq,
-  LanemaskLe,
-  LanemaskLt,
-  LanemaskGe,
-  LanemaskGt,
-  TotalSmem,
-  DynamicSmem,
-  IsExplicitCluster,
-  SharedBase,
-  GlobalBase,
-  ConstBase,
-  // What follows changes while a warp runs.
-  Clock,
-  Clock64,
-  ClockHi,
-  GlobalTimer,
-  GlobalTimerLo,
-  GlobalTimerHi,
-};
-
 /// A register that holds the same bits in every warp, or one that depends on the thread only.
 struct Fixed {
-  enum class What : u8 { Literal, Special };
+  /// The bases are where variables begin, which a launch decides.
+  enum class What : u8 { Literal, Special, SharedBase, GlobalBase, ConstBase };
   What what = What::Literal;
   u8 bytes = 4;  // per lane: 4, 8, or 0 for a predicate word
-  SpecialId special{};
+  bool differs_by_lane = false;
+  isa::SpecialRegister special{};
   u64 component = 0;  // of a special register; the byte offset for a base
   u32 offset = 0;
   u64 bits = 0;

@@ -3,32 +3,27 @@
 // Facts about DLPack tables, element types and dense layouts (see the header).
 #include "pyptx/interop/dlpack.h"
 
-#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "pyptx/isa/type.h"
 
 namespace pyptx::interop::dlpack {
 namespace {
 
-constexpr DataType type(TypeCode code, std::uint8_t bits) { return {code, bits, 1}; }
-
 // Only types that a tensor of torch, JAX or NumPy can have; the .bN types of PTX name no element.
-constexpr std::array kTypes = {
-    ElementType{"f32", "float32", type(TypeCode::Float, 32)},
-    ElementType{"bf16", "bfloat16", type(TypeCode::Bfloat, 16)},
-    ElementType{"f16", "float16", type(TypeCode::Float, 16)},
-    ElementType{"f64", "float64", type(TypeCode::Float, 64)},
-    ElementType{"e4m3", "float8_e4m3fn", type(TypeCode::Float8E4m3fn, 8)},
-    ElementType{"e5m2", "float8_e5m2", type(TypeCode::Float8E5m2, 8)},
-    ElementType{"ue8m0", "float8_e8m0fnu", type(TypeCode::Float8E8m0fnu, 8)},
-    ElementType{"s8", "int8", type(TypeCode::Int, 8)},
-    ElementType{"s16", "int16", type(TypeCode::Int, 16)},
-    ElementType{"s32", "int32", type(TypeCode::Int, 32)},
-    ElementType{"s64", "int64", type(TypeCode::Int, 64)},
-    ElementType{"u8", "uint8", type(TypeCode::UInt, 8)},
-    ElementType{"u16", "uint16", type(TypeCode::UInt, 16)},
-    ElementType{"u32", "uint32", type(TypeCode::UInt, 32)},
-    ElementType{"u64", "uint64", type(TypeCode::UInt, 64)},
-    ElementType{"pred", "bool", type(TypeCode::Bool, 8)},
-};
+std::vector<ElementType> make_types() {
+  std::vector<ElementType> all;
+  for (std::size_t i = 1; i < isa::kTypeCount; ++i) {
+    const auto type = static_cast<isa::Type>(i);
+    const isa::ElementInfo& element = isa::element(type);
+    if (element.framework.empty()) continue;
+    const auto code = static_cast<TypeCode>(element.dlpack_code);
+    const auto bits = static_cast<std::uint8_t>(element.bits / element.lanes);
+    all.push_back({isa::info(type).name, element.framework, {code, bits, element.lanes}});
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -38,18 +33,21 @@ const ExchangeApi* compatible_api(const ExchangeHeader* header) {
   return reinterpret_cast<const ExchangeApi*>(header);
 }
 
-std::span<const ElementType> element_types() { return kTypes; }
+std::span<const ElementType> element_types() {
+  static const std::vector<ElementType> types = make_types();
+  return types;
+}
 
 const ElementType* find_element_type(std::string_view name) {
   if (name.starts_with("torch.")) name.remove_prefix(6);
-  for (const ElementType& element : kTypes) {
+  for (const ElementType& element : element_types()) {
     if (element.name == name || element.torch == name) return &element;
   }
   return nullptr;
 }
 
 const ElementType* find_element_type(DataType type) {
-  for (const ElementType& element : kTypes) {
+  for (const ElementType& element : element_types()) {
     if (element.type == type) return &element;
   }
   return nullptr;

@@ -203,6 +203,7 @@ extern const std::span<const Modifier> kRepeatable;         // may stand there t
 extern const std::span<const Type> kModifierTypes;          // by Modifier
 extern const std::span<const std::string_view> kSlotNames;  // by Slot
 extern const std::span<const TypeInfo> kTypes;              // by Type
+extern const std::span<const ElementInfo> kElements;        // by Type
 extern const std::span<const SpecialRow> kSpecials;         // by SpecialRegister
 extern const std::span<const Version> kVersions;
 extern const std::span<const DirectiveRow> kDirectives;

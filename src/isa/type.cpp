@@ -36,6 +36,8 @@ std::optional<Type> find_type(std::string_view name) {
   return lookup(map, name);
 }
 
+const ElementInfo& element(Type type) { return tables::kElements[static_cast<std::size_t>(type)]; }
+
 std::optional<Type> type_of(Modifier modifier) {
   const Type type = tables::kModifierTypes[static_cast<std::size_t>(modifier)];
   if (type == Type::None) return std::nullopt;

@@ -25,38 +25,39 @@
 #include "pyptx/driver/device.h"
 #include "pyptx/driver/occupancy.h"
 #include "pyptx/driver/tensor_map.h"
+#include "pyptx/isa/type.h"
 
 namespace pyptx::python {
 
 layout::MapType map_type(const std::string& dtype) {
+  using isa::Type;
   using layout::MapType;
-  static constexpr std::pair<std::string_view, MapType> kTypes[] = {
-      {"u8", MapType::U8},
-      {"s8", MapType::U8},
-      {"b8", MapType::U8},
-      {"e4m3", MapType::U8},
-      {"e5m2", MapType::U8},
-      {"ue8m0", MapType::U8},
-      {"pred", MapType::U8},
-      {"u16", MapType::U16},
-      {"s16", MapType::U16},
-      {"b16", MapType::U16},
-      {"u32", MapType::U32},
-      {"b32", MapType::U32},
-      {"s32", MapType::S32},
-      {"u64", MapType::U64},
-      {"b64", MapType::U64},
-      {"s64", MapType::S64},
-      {"f16", MapType::F16},
-      {"f32", MapType::F32},
-      {"f64", MapType::F64},
-      {"bf16", MapType::BF16},
-      {"tf32", MapType::TF32},
-      {"f32.ftz", MapType::F32Ftz},
-      {"tf32.ftz", MapType::TF32Ftz},
+  struct Row {
+    Type type;
+    MapType plain;
+    std::optional<MapType> flushed;  // dtype.ftz
   };
-  for (const auto& [name, type] : kTypes) {
-    if (name == dtype) return type;
+  static constexpr Row kTypes[] = {
+      {Type::U8, MapType::U8, {}},
+      {Type::U16, MapType::U16, {}},
+      {Type::U32, MapType::U32, {}},
+      {Type::S32, MapType::S32, {}},
+      {Type::U64, MapType::U64, {}},
+      {Type::S64, MapType::S64, {}},
+      {Type::F16, MapType::F16, {}},
+      {Type::F32, MapType::F32, MapType::F32Ftz},
+      {Type::F64, MapType::F64, {}},
+      {Type::Bf16, MapType::BF16, {}},
+      {Type::Tf32, MapType::TF32, MapType::TF32Ftz},
+  };
+  std::string_view name = dtype;
+  const bool is_flushed = name.ends_with(".ftz");
+  if (is_flushed) name.remove_suffix(4);
+  const Type moved = isa::element(isa::find_type(name).value_or(Type::None)).map;
+  for (const Row& row : kTypes) {
+    if (row.type != moved) continue;
+    if (!is_flushed) return row.plain;
+    if (row.flushed) return *row.flushed;
   }
   throw nb::value_error(("a tensor map has no elements of type " + dtype).c_str());
 }

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts of isa/common/ that Python reads: what targets can have. Bindings only.
+// Facts of isa/common/ that Python reads: what targets can have, and types as elements of tensors.
+// Bindings only.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "pyptx/isa/limits.h"
+#include "pyptx/isa/type.h"
 
 namespace nb = nanobind;
 
@@ -22,6 +29,21 @@ std::optional<isa::Limits> limits(std::string_view target) {
   const auto known = isa::Target::parse(target);
   if (!known) return std::nullopt;
   return isa::limits(*known);
+}
+
+using Element = std::tuple<std::string_view, std::uint16_t, std::string_view, std::string_view>;
+
+/// Of every type: its name, bits of one in memory, what frameworks call it, and the type of a new
+/// array for it; empty where there is none.
+std::vector<Element> element_types() {
+  std::vector<Element> all;
+  for (std::size_t i = 1; i < isa::kTypeCount; ++i) {
+    const auto type = static_cast<isa::Type>(i);
+    const isa::ElementInfo& element = isa::element(type);
+    all.emplace_back(isa::info(type).name, element.bits, element.framework,
+                     isa::info(element.stored).name);
+  }
+  return all;
 }
 
 }  // namespace
@@ -47,6 +69,7 @@ void bind_tables(nb::module_& m) {
       .def_ro("parameters", &Limits::parameters);
   m.def("target_names", &isa::target_names);
   m.def("limits", &limits, nb::arg("target"));
+  m.def("element_types", &element_types);
   m.def("largest_limits", [] { return isa::kLargestLimits; });
 }
 

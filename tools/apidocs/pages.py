@@ -104,15 +104,24 @@ def _section(package: Package, shown: str, module: str, table: Path) -> list[str
             if shown == "pyptx.ptx":
                 lines += _reference(package, name)
     if constants:
-        rows = [f"| `{name}` | {_bits(table)[name]} | `.{name}` |" for name in constants]
-        lines = ["", "| name | bits | in PTX |", "|---|---|---|", *rows, *lines]
+        rows = _type_rows(table, constants)
+        heads = ["| name | bits | in PTX | in memory | arrays |", "|---|---|---|---|---|"]
+        lines = ["", *heads, *rows, *lines]
     return lines
 
 
-def _bits(table: Path) -> dict[str, int]:
-    """Return the width of every type, as the table has it."""
+def _type_rows(table: Path, names: list[str]) -> list[str]:
+    """Return what the table says of types, and of the elements of arrays that hold them."""
     data = tomllib.loads((table / "common" / "types.toml").read_text(encoding="utf-8"))
-    return {name: row["bits"] for group in data.values() for name, row in group.items()}
+    types = {name: row for group in data.values() for name, row in group.items()}
+    rows = []
+    for name in names:
+        row = types[name]
+        framework = types[row.get("stored", name)].get("framework")
+        arrays = f"`{framework}`" if framework else ""
+        stored = row.get("element", row["bits"])
+        rows.append(f"| `{name}` | {row['bits']} | `.{name}` | {stored} | {arrays} |")
+    return rows
 
 
 def _groups(package: Package, module: str, shown: str, level: int) -> list[str]:

@@ -10,15 +10,16 @@ from typing import Any
 from .directives import load_directives
 from .notation import Needs, expand_run, parse_needs
 from .rows import load_instructions
-from .table import SpecialEntry, Table, TableError, TypeEntry
+from .table import SpecialEntry, Table, TableError
 from .targets import load_targets
+from .types import load_types
 
 
 def load(root: Path) -> Table:
     """Read the table under `root` (the isa folder)."""
     table = Table()
     common = root / "common"
-    _load_types(table, _read(common / "types.toml"))
+    load_types(table, _read(common / "types.toml"))
     load_targets(table, _read(common / "targets.toml"))
     _load_specials(table, _read(common / "special_registers.toml"))
     load_directives(table, _read(common / "directives.toml"))
@@ -39,25 +40,19 @@ def _read(path: Path) -> dict[str, Any]:
         raise TableError(f"{path.name}: {error}") from error
 
 
-def _load_types(table: Table, data: dict[str, Any]) -> None:
-    for kind, entries in data.items():
-        for name, facts in entries.items():
-            bits = facts["bits"]
-            is_register = facts.get("register", False)
-            storage = name if is_register else f"b{max(bits, 8)}"
-            table.types.append(TypeEntry(name, kind, bits, is_register, storage))
-
-
 def _load_specials(table: Table, data: dict[str, Any]) -> None:
     for row in data["register"]:
         own = table.type_named(row["type"])
         if own is None:
             raise TableError(f"special_registers.toml: '{row['type']}' is no type")
         sizes = tuple(int(size) for size in row.get("sizes", str(own.bits)).split())
+        emulated = row.get("emulated", "")
+        if emulated not in ("", "warp", "lane", "clock"):
+            raise TableError(f"special_registers.toml: '{emulated}' is not warp, lane or clock")
         for word in row["names"].split():
             run, _, needs = word.partition("@")
             available = parse_needs(needs) if needs else Needs()
             table.specials += [
-                SpecialEntry(name, own.name, row.get("vector", False), sizes, available)
+                SpecialEntry(name, own.name, row.get("vector", False), sizes, available, emulated)
                 for name in expand_run(run)
             ]

@@ -17,13 +17,19 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class TypeEntry:
-    """A PTX type."""
+    """A PTX type, in registers and as an element of a tensor; empty: there is none."""
 
     name: str
     kind: str
     bits: int
     is_register: bool
     storage: str
+    lanes: int
+    element: int  # bits in memory
+    framework: str
+    dlpack: int
+    stored: str
+    map: str
 
 
 Limit = int | tuple[int, ...]
@@ -49,6 +55,7 @@ class SpecialEntry:
     is_vector: bool
     sizes: tuple[int, ...]  # bits by which it may be read
     needs: Needs
+    emulated: str = ""  # warp, lane, clock
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ enum class TypeCode : std::uint8_t {
   Float8E4m3fn = 10,
   Float8E5m2 = 12,
   Float8E8m0fnu = 14,
+  Float4E2m1fn = 17,
 };
 
 struct DataType {
@@ -90,7 +91,7 @@ struct ExchangeApi {
 /// The newest table reachable from `header` whose layout is the one above, or null.
 const ExchangeApi* compatible_api(const ExchangeHeader* header);
 
-/// An element type under its three names.
+/// An element type under its three names (isa/common/types.toml).
 struct ElementType {
   std::string_view name;   // PTX: "bf16"
   std::string_view torch;  // attribute of the torch module: "bfloat16"

@@ -32,7 +32,7 @@ bool can_reduce(ReduceOp op, Ty type) {
     case Ty::F64:
       return op == ReduceOp::Add;
     case Ty::F16:
-    case Ty::BF16:
+    case Ty::Bf16:
       return op == ReduceOp::Add || op == ReduceOp::Min || op == ReduceOp::Max;
     case Ty::U32:
     case Ty::S32:

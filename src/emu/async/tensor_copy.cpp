@@ -228,7 +228,7 @@ Ty element_type(layout::MapType type) {
     case layout::MapType::F16:
       return Ty::F16;
     case layout::MapType::BF16:
-      return Ty::BF16;
+      return Ty::Bf16;
     case layout::MapType::F64:
       return Ty::F64;
     case layout::MapType::U8:

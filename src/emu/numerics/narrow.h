@@ -24,35 +24,35 @@ struct Narrow {
 /// Null format and kind Float: not a narrow type.
 inline Narrow narrow_of(Ty type) {
   switch (type) {
-    case Ty::E4M3x2:
-    case Ty::E4M3x4:
+    case Ty::E4m3x2:
+    case Ty::E4m3x4:
       return {NarrowKind::Float, &kE4M3, 8, 8, false};
-    case Ty::E5M2x2:
-    case Ty::E5M2x4:
+    case Ty::E5m2x2:
+    case Ty::E5m2x4:
       return {NarrowKind::Float, &kE5M2, 8, 8, false};
-    case Ty::E3M2x2:
-    case Ty::E3M2x4:
+    case Ty::E3m2x2:
+    case Ty::E3m2x4:
       return {NarrowKind::Float, &kE3M2, 8, 6, false};
-    case Ty::E2M3x2:
-    case Ty::E2M3x4:
+    case Ty::E2m3x2:
+    case Ty::E2m3x4:
       return {NarrowKind::Float, &kE2M3, 8, 6, false};
-    case Ty::E2M1x2:
-    case Ty::E2M1x4:
+    case Ty::E2m1x2:
+    case Ty::E2m1x4:
       return {NarrowKind::Float, &kE2M1, 4, 4, false};
-    case Ty::E2M1P4x4:
+    case Ty::E2m1p4x4:
       return {NarrowKind::Float, &kE2M1, 8, 4, false};
-    case Ty::UE5M3x2:
+    case Ty::Ue5m3x2:
       return {NarrowKind::Float, &kUE5M3, 8, 8, true};
-    case Ty::UE8M0x2:
-    case Ty::UE8M0x4:
+    case Ty::Ue8m0x2:
+    case Ty::Ue8m0x4:
       return {NarrowKind::Scale, nullptr, 8, 8, true};
-    case Ty::S2F6x2:
+    case Ty::S2f6x2:
       return {NarrowKind::Fixed, nullptr, 8, 8, false};
     case Ty::F16:
     case Ty::F16x2:
       return {NarrowKind::Float, &kF16, 16, 16, false};
-    case Ty::BF16:
-    case Ty::BF16x2:
+    case Ty::Bf16:
+    case Ty::Bf16x2:
       return {NarrowKind::Float, &kBF16, 16, 16, false};
     default:
       return {};

@@ -11,7 +11,7 @@ namespace pyptx::emu {
 namespace {
 
 bool is_half(Ty type) {
-  return type == Ty::F16 || type == Ty::F16x2 || type == Ty::BF16 || type == Ty::BF16x2;
+  return type == Ty::F16 || type == Ty::F16x2 || type == Ty::Bf16 || type == Ty::Bf16x2;
 }
 
 bool is_packed(Ty type) {

@@ -101,9 +101,9 @@ u64 apply(AtomicOp op, Ty type, const AtomicOperands& operands) {
       return shorts<Half>(op, operands, 1);
     case Ty::F16x2:
       return shorts<Half>(op, operands, 2);
-    case Ty::BF16:
+    case Ty::Bf16:
       return shorts<BFloat>(op, operands, 1);
-    case Ty::BF16x2:
+    case Ty::Bf16x2:
       return shorts<BFloat>(op, operands, 2);
     default:
       return integer(op, type, operands);

@@ -57,12 +57,12 @@ Handler by_type(Lowering& low, Ty type, Cmp cmp) {
       if (!out.ftz) return compare_handler(cmp, type);
       out.element_bytes = 4;
       return &compare_narrow;
-    case Ty::BF16:
+    case Ty::Bf16:
       out.register_bytes = 1;
       return &compare_narrow;
     case Ty::F16:
       return &compare_narrow;
-    case Ty::BF16x2:
+    case Ty::Bf16x2:
       out.register_bytes = 1;
       return &compare_pairs;
     case Ty::F16x2:
@@ -106,7 +106,7 @@ Combine take_combine(Lowering& low) {
 Handler select_setp(Lowering& low) {
   Inst& out = low.out;
   const Ty type = low.take_type();
-  const std::optional<Cmp> cmp = take_compare(low, info(type).kind == 'u');
+  const std::optional<Cmp> cmp = take_compare(low, is_unsigned(type));
   out.kind2 = static_cast<u8>(take_combine(low));
   const ir::Operand& p = low.operand(0);
   if (p.kind == ir::OperandKind::Pipe) {

@@ -29,14 +29,14 @@ const Format& format_of(Ty type) {
     case Ty::F16:
     case Ty::F16x2:
       return kF16;
-    case Ty::BF16:
-    case Ty::BF16x2:
+    case Ty::Bf16:
+    case Ty::Bf16x2:
       return kBF16;
-    case Ty::E4M3:
-    case Ty::E4M3x2:
+    case Ty::E4m3:
+    case Ty::E4m3x2:
       return kE4M3;
-    case Ty::E5M2:
-    case Ty::E5M2x2:
+    case Ty::E5m2:
+    case Ty::E5m2x2:
       return kE5M2;
     default:
       return kF32;
@@ -45,7 +45,7 @@ const Format& format_of(Ty type) {
 
 double to_double(u64 bits, Ty type) {
   if (type == Ty::F64) return std::bit_cast<double>(bits);
-  if (type == Ty::F32 || type == Ty::TF32) return std::bit_cast<float>(static_cast<u32>(bits));
+  if (type == Ty::F32 || type == Ty::Tf32) return std::bit_cast<float>(static_cast<u32>(bits));
   const Format& format = format_of(type);
   return widen(bits & ((format.sign() << 1) - 1), format);
 }
@@ -119,7 +119,7 @@ u64 finish_float(u64 bits, const Format& format, const Inst& inst) {
 u64 float_to_float(double value, Ty to, const Inst& inst) {
   const Format& format = format_of(to);
   const double whole = integral(value, inst.e);
-  if (to == Ty::TF32) {  // f32 with 10 fraction bits; the 13 below are zero
+  if (to == Ty::Tf32) {  // f32 with 10 fraction bits; the 13 below are zero
     constexpr Format kTF32{8, 10, true, 0x3FFFFU};
     const u64 bits = narrow(whole, kTF32, inst.round, inst.flag2);
     return finish_float(bits << 13, kF32, inst);
@@ -153,11 +153,11 @@ u64 integer_to_float(u64 raw, const Spec& spec, const Inst& inst) {
 /// What a conversion does to a NaN of `from`: canonical, but where f64 takes part its sign and the
 /// high bits of its payload stay, and a conversion of nothing changes nothing.
 u64 converted_nan(u64 raw, const Spec& spec, const Inst& inst, u64 canonical) {
-  const bool is_widening = spec.to == Ty::F32 && spec.from == Ty::BF16 && !inst.ftz;
+  const bool is_widening = spec.to == Ty::F32 && spec.from == Ty::Bf16 && !inst.ftz;
   const bool is_plain = spec.to == Ty::F32 || spec.to == Ty::F64;
   const bool is_same = is_plain && spec.to == spec.from && inst.e == 0 && !inst.ftz;
   if (inst.sat || inst.flag) return canonical;
-  if (spec.to == Ty::TF32) return inst.round == Round::NearestAway ? raw & ~0x1FFFULL : canonical;
+  if (spec.to == Ty::Tf32) return inst.round == Round::NearestAway ? raw & ~0x1FFFULL : canonical;
   if (is_same) return raw;
   if (is_widening) return raw << 16;
   if (spec.to != Ty::F64 && spec.from != Ty::F64) return canonical;
@@ -286,8 +286,8 @@ Handler common(const Inst& out, Ty to, Ty from) {
   if (out.round != Round::Nearest || wide_to || wide_from) return nullptr;
   if (to == Ty::F32 && from == Ty::S32) return &map1<SignedToFloat, float, i32>;
   if (to == Ty::F32 && from == Ty::U32) return &map1<UnsignedToFloat, float, u32>;
-  if (to == Ty::BF16 && from == Ty::F32) return &map1<ToBFloat, u32, float>;
-  if (to == Ty::F32 && from == Ty::BF16) return &map1<FromBFloat, u32, u32>;
+  if (to == Ty::Bf16 && from == Ty::F32) return &map1<ToBFloat, u32, float>;
+  if (to == Ty::F32 && from == Ty::Bf16) return &map1<FromBFloat, u32, u32>;
   return nullptr;
 }
 
@@ -303,7 +303,7 @@ void take_modes(Lowering& low) {
 }
 
 bool is_pair(Ty type) {
-  return type == Ty::F16x2 || type == Ty::BF16x2 || type == Ty::E4M3x2 || type == Ty::E5M2x2;
+  return type == Ty::F16x2 || type == Ty::Bf16x2 || type == Ty::E4m3x2 || type == Ty::E5m2x2;
 }
 
 }  // namespace
@@ -323,7 +323,7 @@ Handler select_cvt(Lowering& low) {
       out.a = low.source(1, Ty::F32);
       out.b = low.source(2, Ty::F32);
       const bool is_plain = out.round == Round::Nearest && !out.flag && !out.flag2;
-      return to == Ty::BF16x2 && is_plain ? &bfloat_pair : &convert_pair;
+      return to == Ty::Bf16x2 && is_plain ? &bfloat_pair : &convert_pair;
     }
     if (!is_pair(to) || !is_pair(from) || low.count() != 2) return nullptr;
     out.a = low.source(1, bytes_of(from) == 2 ? Ty::B16 : Ty::B32);

@@ -131,7 +131,7 @@ Handler half_handler(Lowering& low, Op op, Ty type) {
       return &one<Half>;
     case Ty::F16x2:
       return &two<Half>;
-    case Ty::BF16:
+    case Ty::Bf16:
       return &one<BFloat>;
     default:
       return &two<BFloat>;

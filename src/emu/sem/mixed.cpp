@@ -56,7 +56,7 @@ double computed(Op op, Round round, double a, double b, double c) {
   }
 }
 
-bool is_half(Ty type) { return type == Ty::F16x2 || type == Ty::BF16x2; }
+bool is_half(Ty type) { return type == Ty::F16x2 || type == Ty::Bf16x2; }
 
 /// list: types of d, a, b, c; element_bytes: elements.
 Step mixed(Warp& warp, const Inst& inst, u32 mask) {
@@ -92,8 +92,8 @@ u32 elements_of(Ty type) {
   switch (type) {
     case Ty::F32:
       return 1;
-    case Ty::E4M3x4:
-    case Ty::E5M2x4:
+    case Ty::E4m3x4:
+    case Ty::E5m2x4:
       return 4;
     default:
       return 2;

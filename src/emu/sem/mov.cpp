@@ -39,12 +39,11 @@ Step copy_predicate(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
+/// kind: 1 for the upper half.
 Step read_clock(Warp& warp, const Inst& inst, u32 mask) {
-  const auto id = static_cast<SpecialId>(inst.kind);
   // A run must be repeatable: time is the number of instructions, a nanosecond each.
   const u64 now = warp.cta->cluster->clock + warp.counts[warp.pc];
-  const bool is_high = id == SpecialId::ClockHi || id == SpecialId::GlobalTimerHi;
-  const u64 value = is_high ? now >> 32 : now;
+  const u64 value = inst.kind != 0 ? now >> 32 : now;
   each_active(mask, [&](u32 i) {
     if (inst.register_bytes == 8) {
       warp.lanes64(inst.d)[i] = value;
@@ -182,10 +181,9 @@ Handler select_mov(Lowering& low) {
     bool negated = false;
     out.d = low.predicate_dest(low.operand(0));
     if (from.kind == ir::OperandKind::Special) {
-      const SpecialId id =
-          special_id(isa::info(static_cast<isa::SpecialRegister>(from.index)).name);
-      if (id != SpecialId::IsExplicitCluster) return low.refuse("an operand is not a predicate");
-      out.a = low.special_lanes(id, 0, 0);
+      const auto special = static_cast<isa::SpecialRegister>(from.index);
+      if (isa::info(special).type != Ty::Pred) return low.refuse("an operand is not a predicate");
+      out.a = low.special_lanes(special, 0, 0);
     } else {
       out.a = low.predicate(from, negated);
     }
@@ -195,9 +193,11 @@ Handler select_mov(Lowering& low) {
   out.d = low.dest(0, type);
   out.register_bytes = static_cast<u8>(lane_bytes(info(type).bits));
   if (from.kind == ir::OperandKind::Special) {
-    const SpecialId id = special_id(isa::info(static_cast<isa::SpecialRegister>(from.index)).name);
-    if (id >= SpecialId::Clock) {
-      out.kind = static_cast<u8>(id);
+    const auto special = static_cast<isa::SpecialRegister>(from.index);
+    if (isa::info(special).emulated == isa::Emulated::Clock) {
+      const bool is_high = special == isa::SpecialRegister::ClockHi ||
+                           special == isa::SpecialRegister::GlobaltimerHi;
+      out.kind = is_high ? 1 : 0;
       return &read_clock;
     }
   }

@@ -149,7 +149,7 @@ Handler select_cvt_narrow(Lowering& low) {
   const Ty from = low.take_type();
   take_modes(low);
   if (out.ftz) return low.refuse(".ftz with .pzo is not in the manual");
-  if (to == Ty::TF32) {
+  if (to == Ty::Tf32) {
     out.d = low.dest(0, Ty::B32);
     out.a = low.source(1, from);
     return &convert_tf32;
@@ -159,10 +159,10 @@ Handler select_cvt_narrow(Lowering& low) {
   out.kind2 = static_cast<u8>(from);
   out.element_bytes = scaled.empty() ? 0 : scaled == "scaled::n1::ue8m0" ? 1 : 2;
   // Down-conversions divide by the factor, up-conversions multiply.
-  const bool is_up = to == Ty::F16x2 || to == Ty::BF16x2;
+  const bool is_up = to == Ty::F16x2 || to == Ty::Bf16x2;
   out.imm = is_up ? 0 : 1;
   out.d = low.dest(0, storage(to));
-  const u32 count = to == Ty::F16 || to == Ty::BF16 ? 1 : 2;
+  const u32 count = to == Ty::F16 || to == Ty::Bf16 ? 1 : 2;
   set_sources(low, from, count);
   const std::size_t next = 1 + (from == Ty::F32 ? count : 1U);
   if (low.count() > next) {

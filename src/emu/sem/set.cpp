@@ -17,8 +17,8 @@ Ty element_type(Ty type) {
   switch (type) {
     case Ty::F16x2:
       return Ty::F16;
-    case Ty::BF16x2:
-      return Ty::BF16;
+    case Ty::Bf16x2:
+      return Ty::Bf16;
     case Ty::U16x2:
       return Ty::U16;
     case Ty::S16x2:
@@ -40,7 +40,7 @@ double as_double(u64 bits, Ty type, bool ftz) {
       const float f = std::bit_cast<float>(static_cast<u32>(bits));
       return ftz && std::fabs(f) < 0x1p-126F ? 0.0 : static_cast<double>(f);
     }
-    case Ty::BF16:
+    case Ty::Bf16:
       return BFloat{static_cast<u16>(bits)}.value();
     default: {
       const Half half{static_cast<u16>(bits)};
@@ -85,7 +85,7 @@ u64 true_value(Ty to, u32 elements) {
       return 0x3F800000U;
     case Ty::F16:
       return 0x3C00U;
-    case Ty::BF16:
+    case Ty::Bf16:
       return 0x3F80U;
     default:
       return low_bits(~0ULL, info(to).bits / elements);
@@ -157,7 +157,7 @@ Handler select_set(Lowering& low) {
   const Ty to = low.take_type();
   const Ty second = low.take_type();
   const Ty from = second == Ty::None ? to : second;
-  const std::optional<Cmp> cmp = take_compare(low, info(from).kind == 'u');
+  const std::optional<Cmp> cmp = take_compare(low, is_unsigned(from));
   if (!cmp || from == Ty::None) return nullptr;
   out.kind = static_cast<u8>(*cmp);
   out.kind2 = static_cast<u8>(take_combine(low));

@@ -24,7 +24,7 @@ struct Reduction {
   bool is_max = false;
   bool takes_absolute = false;
   bool keeps_nan = false;
-  char type = 0;  // 'f' 'u' 's'; 0: none
+  TypeKind type{};  // Float, Unsigned, Signed; None: nothing is reduced
 };
 
 /// kind: shape; element_bytes: repeats; flag: pack or unpack; imm: offset of the address; target:
@@ -163,9 +163,9 @@ float combine(float x, float y, const Reduction& by) {
 
 u32 combine(u32 x, u32 y, const Reduction& by) {
   switch (by.type) {
-    case 'f':
+    case TypeKind::Float:
       return std::bit_cast<u32>(combine(std::bit_cast<float>(x), std::bit_cast<float>(y), by));
-    case 's':
+    case TypeKind::Signed:
       return (static_cast<i32>(x) < static_cast<i32>(y)) != by.is_max ? x : y;
     default:
       return (x < y) != by.is_max ? x : y;
@@ -173,7 +173,7 @@ u32 combine(u32 x, u32 y, const Reduction& by) {
 }
 
 Reduction reduction_of(const Inst& inst) {
-  return {inst.kind2 == 1, inst.sat, inst.ftz, static_cast<char>(inst.register_bytes)};
+  return {inst.kind2 == 1, inst.sat, inst.ftz, static_cast<TypeKind>(inst.register_bytes)};
 }
 
 /// The load, and the least or greatest of each lane's columns; 32x32b only.

@@ -35,7 +35,12 @@ TEST(DlpackTest, FindsTypesUnderEveryName) {
     EXPECT_EQ(find_element_type("torch." + std::string(element.torch)), &element);
     EXPECT_EQ(find_element_type(element.type), &element);
   }
+  EXPECT_EQ(find_element_type("float8_e8m0fnu")->name, "ue8m0");
+  EXPECT_EQ(find_element_type({TypeCode::Float4E2m1fn, 4, 2})->name, "e2m1x2");
+  EXPECT_EQ(find_element_type({TypeCode::Float8E4m3fn, 8, 1})->name, "e4m3");
+  EXPECT_EQ(find_element_type({TypeCode::Bool, 8, 1})->name, "pred");
   EXPECT_EQ(find_element_type("b32"), nullptr);
+  EXPECT_EQ(find_element_type("e2m1"), nullptr) << "half a byte: no framework has it alone";
   EXPECT_EQ(find_element_type("complex64"), nullptr);
   EXPECT_EQ(find_element_type({TypeCode::Float, 32, 2}), nullptr) << "a vector of two lanes";
 }
@@ -44,6 +49,7 @@ TEST(DlpackTest, CountsBytes) {
   const std::vector<std::int64_t> shape{3, 5};
   EXPECT_EQ(byte_count({TypeCode::Bfloat, 16, 1}, shape), 30U);
   EXPECT_EQ(byte_count({TypeCode::Float, 32, 1}, {}), 4U);
+  EXPECT_EQ(byte_count({TypeCode::Float4E2m1fn, 4, 2}, shape), 15U);
 }
 
 TEST(DlpackTest, WalksBackToATableItKnows) {
