@@ -4,6 +4,7 @@
 # make lint   format, layering, static analysis
 # make fuzz   random texts against parser, verifier and emulator, FUZZ_SECONDS long
 # make bad-input  nonsense of 100 MB each against parser and verifier: time and peak memory
+# make damaged  5,000 damaged files of PTX against the recovering parser
 # make cache-torture  the disk cache under processes that damage it and are killed
 # make pythons  what depends on the interpreter itself, with other Pythons (PYTHONS=...)
 # make docs   the guide, the API and the instruction reference as HTML in build/docs
@@ -11,7 +12,7 @@
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  an installable wheel in dist/
-.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons
+.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons damaged
 
 PYTHON ?= python3
 VENV := .venv
@@ -90,6 +91,11 @@ bad-input: judges
 	cmake --build $(JUDGES) -j $(JOBS) --target text_test
 	PYPTX_BAD_INPUT_BYTES=$(BAD_INPUT_BYTES) $(JUDGES)/tests/unit/text_test --gtest_brief=1 \
 	  --gtest_filter='*BadInput.IsRefused*'
+
+# tests/test_damaged.py with more files: of the corpus where `make corpus` has compiled it.
+DAMAGED ?= 5000
+damaged: build
+	PYPTX_DAMAGED=$(DAMAGED) $(BIN)/python -m pytest tests/test_damaged.py
 
 # tests/test_cubin_cache.py for longer: on a disk with space, on a full one and on a read-only one.
 CACHE_SECONDS ?= 120

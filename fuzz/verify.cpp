@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes, judged: instructions as they are read, then the module as a whole. Whatever is found
-// can be rendered, as text and as JSON.
+// Any bytes, judged: instructions as they are read, then the module as a whole, also the one that a
+// recovering parser makes of them. Whatever is found can be rendered, as text and as JSON.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -33,5 +33,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto outcome = pyptx::syntax::parse_all(text, "fuzz.ptx", options);
   show(outcome.diagnostics, outcome.module->locations);
   show(pyptx::verify::verify_module(*outcome.module), outcome.module->locations);
+
+  pyptx::syntax::ParseOptions recovering;
+  recovering.recover = true;
+  const auto recovered = pyptx::syntax::parse_all(text, "fuzz.ptx", recovering);
+  show(recovered.diagnostics, recovered.module->locations);
+  show(recovered.module->findings, recovered.module->locations);
+  show(pyptx::verify::verify_module(*recovered.module), recovered.module->locations);
   return 0;
 }

@@ -143,11 +143,23 @@ def test_a_function_without_its_text_is_launched_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("// .entry old(\n.visible .entry new()", "new"),
-        ("/* .visible .entry old() */ .entry new()", "new"),
-        (".entry helper() {}\n.visible .entry main()", "main"),
+        ("// .entry old(\n.visible .entry new() {}", "new"),
+        ("/* .visible .entry old() */ .entry new() {}", "new"),
+        (".entry helper() {}\n.visible .entry main() {}", "main"),
         (".entry only() {}", "only"),
+        ('.entry "odd" {}\n.pragma ".entry fake()";\n.entry real() {', "real"),
     ],
 )
 def test_the_entry_that_a_text_means(text: str, name: str) -> None:
     assert _handles.entry_name(text) == name
+
+
+def test_the_header_of_a_text_is_read_by_the_parser() -> None:
+    head = ".version 8.0\n/* .target sm_10 */ .target // sm_20\n sm_90a, debug\n"
+    assert _handles.target_of(head) == "sm_90a"
+    assert _handles.target_of(".version 7.0\n.target sm_52\n") == "sm_52"
+    for text in ("", "// .target sm_90a", ".version 8.0"):
+        with pytest.raises(LaunchError, match=r"no \.target"):
+            _handles.target_of(text)
+        with pytest.raises(LaunchError, match=r"no \.entry"):
+            _handles.entry_name(text)

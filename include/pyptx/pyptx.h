@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The front door for C++: pyptx::parse, verify, print and format. Every layer has its own headers
+// The front door for C++: pyptx::parse, recover, verify, print and format. Every layer has its own headers
 // beside this one.
 #pragma once
 
@@ -15,6 +15,7 @@ using text::Checked;
 using text::CheckOptions;
 using text::format;
 using text::parse;
+using text::recover;
 using text::verify;
 
 }  // namespace pyptx

@@ -8,7 +8,6 @@ kernel image the first time it is used; `Kernel` objects make theirs directly an
 from __future__ import annotations
 
 import ctypes
-import re
 import threading
 import weakref
 from dataclasses import dataclass, field
@@ -17,13 +16,10 @@ from typing import Any
 from pyptx import _core, _toolchain
 from pyptx._bind import normalize_dim3
 from pyptx._errors import LaunchError
+from pyptx.parser import parse
 
 Dim3 = tuple[int, int, int]
 Config = tuple[Dim3, Dim3, Dim3, int]  # grid, block, cluster, dynamic shared bytes
-
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ENTRY = re.compile(r"(\.visible\s+)?\.entry\s+([\w$%]+)")
-_TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
 
 
 @dataclass
@@ -189,18 +185,18 @@ def _dim3(value: Any) -> Dim3:
 
 def entry_name(ptx: str) -> str:
     """Name of the first entry function in PTX text, of the first visible one if there is one."""
-    found = [(not m[1], m.start(), m[2]) for m in _ENTRY.finditer(_COMMENT.sub(" ", ptx))]
-    if not found:
+    entries = parse(ptx, recover=True).entries
+    if not entries:
         raise LaunchError("the PTX text has no .entry; give kernel_name")
-    return min(found)[2]
+    return min(entries, key=lambda entry: entry.linkage != "visible").name
 
 
 def target_of(ptx: str) -> str:
     """Return what the text's .target directive says."""
-    found = _TARGET.search(_COMMENT.sub(" ", ptx))
-    if found is None:
+    target = parse(ptx, recover=True).target
+    if not target:
         raise LaunchError("the PTX text has no .target directive")
-    return found.group(1)
+    return target
 
 
 def load_function(ptx: str, arch: str, entry: str, smem_bytes: int) -> tuple[int, Any] | None:

@@ -278,7 +278,8 @@ def _calling(
         attributes = _attributes(kernel)
         if unread:
             attributes["unread"] = np.int64(unread)
-        function = _calls.setdefault(key, _make_call(attributes, shapes, layouts, aliases))
+        name = "of a handle" if isinstance(kernel, int) else kernel.plan.entry
+        function = _calls.setdefault(key, _make_call(name, attributes, shapes, layouts, aliases))
     return function
 
 
@@ -286,23 +287,22 @@ def _attributes(kernel: Any) -> dict[str, Any]:
     """Return what a call says of an image or of a handle."""
     if isinstance(kernel, int):
         return {"cubin_handle": np.int64(kernel)}
-    plan = kernel.plan
     return {
         "ptx": kernel.ptx,
         "target": kernel.target,
-        "plan": plan if isinstance(plan, str) else plan.text,
+        "plan": kernel.plan.text,
         "hash": kernel.hash,
     }
 
 
 def _make_call(
+    name: str,
     attributes: Mapping[str, Any],
     shapes: Sequence[jax.ShapeDtypeStruct],
     layouts: tuple[tuple[int, ...] | None, ...],
     aliases: Aliases,
 ) -> Callable[..., tuple[Any, ...]]:
     count = len(layouts) - len(shapes)
-    name = attributes["plan"].split()[2] if "plan" in attributes else "of a handle"
 
     def function(*args: Any) -> tuple[Any, ...]:
         results = [_varying_as(args, shape) for shape in shapes]

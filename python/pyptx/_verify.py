@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def verify(
-    what: str | _core.Module | Kernel,
+    what: str | bytes | _core.Module | Kernel,
     *,
     file: str = "<ptx>",
     lint: bool = False,
@@ -25,7 +25,7 @@ def verify(
     but is not by the manual. The dimensions and template parameters of a kernel go into `kwargs`,
     as for `Kernel.ptx`. `max_diagnostics=0` sets no limit.
     """
-    if isinstance(what, str):
+    if isinstance(what, str | bytes):
         if kwargs:
             raise TypeError(f"verify() of a text takes no argument {next(iter(kwargs))!r}")
         return _core.verify_text(what, file, lint, max_diagnostics)

@@ -23,6 +23,36 @@ diag::Diagnostic placed(const ir::Module& module, diag::Diagnostic diagnostic, d
   return diagnostic;
 }
 
+/// What a text from anywhere may have kept and nothing can run: names and words that nobody knows,
+/// and what could not be read.
+diag::Status check_readable(const ir::Module& module, const ir::Function& function) {
+  if (!module.findings.empty()) {
+    diag::Diagnostic finding = module.findings.front();
+    finding.resolve(module.locations);
+    return diag::fail(std::move(finding));
+  }
+  const auto refuse = [&](diag::Loc loc) {
+    const std::string what(module.text(function.name));
+    return diag::fail(placed(module,
+                             diag::Diagnostic(diag::Kind::EmuUnsupported,
+                                              {what, "its text has a part that cannot be read"}),
+                             loc));
+  };
+  for (const ir::Item& item : module.items) {
+    if (item.kind == ir::ItemKind::Error || item.kind == ir::ItemKind::Stray) {
+      return refuse(function.loc);
+    }
+  }
+  for (const ir::Statement& statement : function.body) {
+    if (statement.kind == ir::StatementKind::Error ||
+        statement.kind == ir::StatementKind::Unresolved) {
+      return refuse(statement.loc);
+    }
+    if (statement.kind == ir::StatementKind::Stray) return refuse(function.loc);
+  }
+  return diag::success();
+}
+
 /// Program counter of every label; statements that are no instructions take no space.
 diag::Result<std::vector<u32>> label_targets(const ir::Module& module,
                                              const ir::Function& function) {
@@ -163,6 +193,9 @@ diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Mo
   program->module = std::move(module);
   if (program->function == nullptr) {
     return diag::fail(diag::Kind::EmuNoEntry, {std::string(entry)});
+  }
+  if (diag::Status readable = check_readable(*program->module, *program->function); !readable) {
+    return readable.failure();
   }
   auto targets = label_targets(*program->module, *program->function);
   if (!targets) return targets.failure();

@@ -39,8 +39,10 @@ using Extents = std::vector<std::uint64_t>;
 std::shared_ptr<KernelImage> make_image(std::string ptx, std::string target,
                                         const driver::LaunchPlan& plan,
                                         const ModuleObject* module) {
+  // A module that was read is judged with its text, before it runs; a traced one has been.
+  const bool is_judged = module != nullptr && module->document == nullptr;
   return interop::Registry::instance().intern(std::move(ptx), std::move(target), plan,
-                                              module == nullptr ? nullptr : module->module);
+                                              is_judged ? module->module : nullptr);
 }
 
 layout::TensorMap make_map(const std::string& dtype, const Extents& dims, const Extents& strides,

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `_core.Module`, parsing, verifying, and the `pyptx` command.
+// Parsing, verifying, and the `pyptx` command.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <iostream>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,75 +17,40 @@
 
 #include "errors.h"
 #include "interrupts.h"
+#include "module_edit.h"
 #include "module_object.h"
 #include "pyptx/cli/command.h"
 #include "pyptx/cli/doctor.h"
 #include "pyptx/isa/form_info.h"
-#include "pyptx/syntax/printer.h"
 #include "pyptx/text/text.h"
+#include "text_bytes.h"
 
 namespace pyptx::python {
 namespace {
-
-using VersionPair = std::pair<unsigned, unsigned>;
-using SourceLine =
-    std::tuple<std::size_t, std::string, std::uint32_t, std::uint32_t, std::vector<std::string>>;
 
 diag::Diagnostics resolved_all(diag::Diagnostics found, const diag::LocationTable& table) {
   for (diag::Diagnostic& diagnostic : found) diagnostic = resolved(std::move(diagnostic), &table);
   return found;
 }
 
-ModuleObject parse(const std::string& text, const std::string& file) {
-  syntax::Document document = text::parse(text, file);
-  if (!document.diagnostics().empty()) {
-    raise(document.diagnostics(), &document.module().locations);
-  }
-  return ModuleObject(std::move(document));
+ModuleObject parse(nb::object text, const std::string& file, bool recover) {
+  return read_module(to_bytes(text, "text"), file, recover);
 }
 
-diag::Diagnostics verify_text(const std::string& text, const std::string& file, bool lint,
+diag::Diagnostics verify_text(nb::object text, const std::string& file, bool lint,
                               std::size_t max_diagnostics) {
-  text::Checked checked = text::check(text, file, {lint, max_diagnostics});
+  const std::string bytes = to_bytes(text, "text");
+  const nb::gil_scoped_release release;
+  text::Checked checked = text::check(bytes, file, {lint, max_diagnostics});
   return resolved_all(std::move(checked.diagnostics), checked.document.module().locations);
 }
 
+/// A module that was read is judged as its text is; a traced one knows its author's lines.
 diag::Diagnostics verify_module(const ModuleObject& object, bool lint,
                                 std::size_t max_diagnostics) {
-  return resolved_all(text::verify(*object.module, {lint, max_diagnostics}),
-                      object.module->locations);
-}
-
-std::string print(const ModuleObject& object) {
-  return object.document ? syntax::print(*object.document) : syntax::print(*object.module);
-}
-
-/// (PTX line, file, line, column, expansions) for every line of the text that came from a line of
-/// the author's.
-std::vector<SourceLine> source_lines(const ModuleObject& object) {
-  std::vector<diag::Loc> locs;
-  syntax::print(*object.module, &locs);
-  std::vector<SourceLine> lines;
-  for (std::size_t i = 0; i < locs.size(); ++i) {
-    const auto point = object.module->locations.point(locs[i]);
-    if (!point) continue;
-    const auto helpers = object.module->locations.expansions(locs[i]);
-    lines.emplace_back(i + 1, std::string(point->file), point->line, point->column,
-                       std::vector<std::string>(helpers.begin(), helpers.end()));
-  }
-  return lines;
-}
-
-std::optional<std::string> entry_name(const ModuleObject& object) {
-  const ir::Function* entry = object.module->entry();
-  if (entry == nullptr) return std::nullopt;
-  return std::string(object.module->text(entry->name));
-}
-
-std::size_t instruction_count(const ModuleObject& object) {
-  std::size_t count = 0;
-  for (const auto& function : object.module->functions) count += function->instructions.size();
-  return count;
+  const text::CheckOptions options{lint, max_diagnostics};
+  if (object.document != nullptr) return text::verify(*object.document, options);
+  return resolved_all(text::verify(*object.module, options), object.module->locations);
 }
 
 /// The form of every instruction of a legal text: its opcode, and its number among the forms that
@@ -143,23 +106,8 @@ int command(const std::vector<std::string>& words) {
 
 void bind_text(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<ModuleObject>(m, "Module", "A PTX module.")
-      .def_prop_ro("text", &print, "The text: as it was read, or canonical when traced.")
-      .def(
-          "format", [](const ModuleObject& o) { return syntax::print(*o.module); },
-          "The canonical text, from the tree alone.")
-      .def_prop_ro("target", [](const ModuleObject& o) { return o.module->target.text(); })
-      .def_prop_ro("version",
-                   [](const ModuleObject& o) {
-                     return VersionPair{o.module->version.major, o.module->version.minor};
-                   })
-      .def_prop_ro("entry", &entry_name)
-      .def_prop_ro("instruction_count", &instruction_count)
-      .def("source_lines", &source_lines,
-           "(PTX line, file, line, column, expansions) for every line that an author's line made.");
-  m.def("parse", &parse, "text"_a, "file"_a = "<ptx>");
-  m.def("verify_text", &verify_text, "text"_a, "file"_a, "lint"_a, "max_diagnostics"_a,
-        nb::call_guard<nb::gil_scoped_release>());
+  m.def("parse", &parse, "text"_a, "file"_a = "<ptx>", "recover"_a = false);
+  m.def("verify_text", &verify_text, "text"_a, "file"_a, "lint"_a, "max_diagnostics"_a);
   m.def("verify_module", &verify_module, "module"_a, "lint"_a, "max_diagnostics"_a);
   m.def("forms", &forms, "text"_a,
         "(opcode, number among its forms in the table) of every instruction.");

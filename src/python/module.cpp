@@ -7,6 +7,8 @@
 namespace pyptx::python {
 
 void bind_diag(nanobind::module_& m);
+void bind_parts(nanobind::module_& m);
+void bind_module(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
 void bind_reg(nanobind::module_& m);
@@ -28,6 +30,8 @@ NB_MODULE(_core, m) {
 #endif
   py::bind_diag(m);
   py::bind_reg(m);
+  py::bind_parts(m);
+  py::bind_module(m);
   py::bind_text(m);
   py::bind_trace(m);
   py::bind_ptx(m);

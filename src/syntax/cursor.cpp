@@ -40,19 +40,16 @@ std::optional<std::string_view> Cursor::take_string() {
   return quoted_text.substr(1, quoted_text.size() < 2 ? 0 : quoted_text.size() - 2);
 }
 
-void Cursor::report(diag::Diagnostic diagnostic, TokenRange range) {
-  if (diagnostics_.size() >= max_diagnostics_) return;
+void Cursor::add(diag::Diagnostics& list, diag::Diagnostic&& diagnostic, TokenRange range) {
+  if (!has_room(list)) return;
   diagnostic.loc = loc(range);
-  diagnostics_.push_back(std::move(diagnostic));
+  list.push_back(std::move(diagnostic));
 }
 
 bool Cursor::fail(diag::Diagnostic diagnostic, TokenRange range) {
   if (gave_up_) return false;
-  report(std::move(diagnostic), range);
-  if (diagnostics_.size() >= max_diagnostics_) {
-    gave_up_ = true;
-    at_ = last_;
-  }
+  add(diagnostics_, std::move(diagnostic), range);
+  if (!options_.recover && !has_room(diagnostics_)) give_up();
   return false;
 }
 

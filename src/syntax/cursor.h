@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A position in the tokens of a text, and the one place where syntax errors are reported. When the
-// limit of diagnostics is reached the cursor jumps to the end of the text, where no rule can go on:
-// the parser needs no second way out.
+// limit of diagnostics is reached the cursor jumps to the end of the text (unless everything is to
+// be read), where no rule can go on: the parser needs no second way out.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,25 @@
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/diag/loc.h"
+#include "pyptx/ir/module.h"
+#include "pyptx/syntax/parser.h"
 #include "pyptx/syntax/token.h"
 
 namespace pyptx::syntax {
 
 class Cursor {
  public:
-  Cursor(std::string_view source, const TokenBuffer& buffer, diag::LocationTable& locations,
-         diag::Diagnostics& diagnostics, std::size_t max_diagnostics)
-      : source_(source),
+  Cursor(ir::Module& module, const ParseOptions& options, const TokenBuffer& buffer,
+         diag::Diagnostics& diagnostics)
+      : source_(module.locations.text()),
         tokens_(buffer.tokens.data()),
         last_(static_cast<std::uint32_t>(buffer.tokens.size() - 1)),
         buffer_(buffer),
         comments_(buffer.comments),
-        locations_(locations),
+        locations_(module.locations),
         diagnostics_(diagnostics),
-        max_diagnostics_(max_diagnostics) {}
+        findings_(module.findings),
+        options_(options) {}
 
   std::uint32_t position() const { return at_; }
   void move_to(std::uint32_t position) { at_ = gave_up_ ? last_ : position; }
@@ -76,9 +79,23 @@ class Cursor {
   std::optional<std::string_view> take_string();
   /// Reports ExpectedToken here; always false.
   bool fail_expected(std::string what);
-  /// Reports a diagnostic about a range of tokens that have been read and stay what they are. It
-  /// does not give up: nobody would own what is left of the text.
-  void report(diag::Diagnostic diagnostic, TokenRange range);
+  /// Notes a finding about tokens that have been read and stay what they are.
+  void report(diag::Diagnostic diagnostic, TokenRange range) {
+    add(findings_, std::move(diagnostic), range);
+  }
+  /// Whether one more finding would be kept.
+  bool keeps_findings() const { return has_room(findings_); }
+  /// Reports what the judge says of tokens that have been read.
+  void report_judged(diag::Diagnostic diagnostic, TokenRange range) {
+    add(diagnostics_, std::move(diagnostic), range);
+  }
+  /// Whether enough has been said. Whoever reads parts then gives up, and makes one part of what is
+  /// left of the text.
+  bool is_full() const { return options_.judge != nullptr && !gave_up_ && !has_room(findings_); }
+  void give_up() {
+    gave_up_ = true;
+    at_ = last_;
+  }
   /// Reports a diagnostic about tokens that cannot be read, one or a range; always false.
   bool fail(diag::Diagnostic diagnostic, TokenRange range);
   bool fail(diag::Diagnostic diagnostic) {
@@ -117,6 +134,14 @@ class Cursor {
   void skip_item(std::uint32_t first);
 
  private:
+  /// With a judge the limit is one for all.
+  bool has_room(const diag::Diagnostics& list) const {
+    const bool judged = options_.judge != nullptr;
+    return (judged ? diagnostics_.size() + findings_.size() : list.size()) <
+           options_.max_diagnostics;
+  }
+  void add(diag::Diagnostics& list, diag::Diagnostic&& diagnostic, TokenRange range);
+
   std::string_view source_;
   const Token* tokens_;
   std::uint32_t last_;
@@ -124,7 +149,8 @@ class Cursor {
   const std::vector<Comment>& comments_;
   diag::LocationTable& locations_;
   diag::Diagnostics& diagnostics_;
-  std::size_t max_diagnostics_;
+  diag::Diagnostics& findings_;
+  const ParseOptions& options_;
   std::size_t comment_ = 0;
   std::uint32_t at_ = 0;
   bool gave_up_ = false;

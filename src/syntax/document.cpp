@@ -28,6 +28,16 @@ void touch_group(const TokenBuffer& tokens, Parts& parts, std::size_t at) {
   }
 }
 
+template <typename Part>
+diag::TextRange range_of(const TokenBuffer& tokens, const Part& part) {
+  if (part.tokens.empty()) return {};
+  if (is_comment(part.kind)) {
+    const Comment& comment = tokens.comments[part.tokens.first];
+    return {comment.begin, comment.end};
+  }
+  return {tokens.tokens[part.tokens.first].begin, tokens.tokens[part.tokens.last - 1].end};
+}
+
 /// What an inner comment was found in.
 template <typename Parts>
 std::size_t owner_of(const Parts& parts, std::size_t at) {
@@ -83,6 +93,12 @@ Document::Document(ParseOutcome outcome)
 
 Document Document::read(std::string_view text, std::string_view file, const ParseOptions& options) {
   return Document(parse_all(text, file, options));
+}
+
+diag::TextRange Document::range(const ir::Item& item) const { return range_of(*tokens_, item); }
+
+diag::TextRange Document::range(const ir::Statement& statement) const {
+  return range_of(*tokens_, statement);
 }
 
 std::uint32_t Document::store(ir::Function& function, const NewInstruction& instruction) {
@@ -188,6 +204,11 @@ void Document::rename(std::size_t index, ir::RegisterId id, std::string_view nam
       if (instruction.guard == id || uses(owner, owner.operands_of(instruction), is_it)) {
         touch(index, i);
       }
+    } else if (statement.kind == StatementKind::Unresolved) {
+      const ir::UnresolvedInstruction& instruction = owner.unresolved[statement.index];
+      if (is_it(instruction.guard) || uses(owner, owner.operands_of(instruction), is_it)) {
+        touch(index, i);
+      }
     } else if (statement.kind == StatementKind::Registers &&
                statement.index == static_cast<std::uint32_t>(id)) {
       touch(index, i);
@@ -215,6 +236,8 @@ void Document::rename(std::size_t index, ir::LabelId id, std::string_view name) 
          statement.index == static_cast<std::uint32_t>(id)) ||
         (statement.kind == StatementKind::Instruction &&
          uses(owner, owner.operands_of(owner.instructions[statement.index]), is_it)) ||
+        (statement.kind == StatementKind::Unresolved &&
+         uses(owner, owner.operands_of(owner.unresolved[statement.index]), is_it)) ||
         (statement.kind == StatementKind::BranchTargets &&
          std::ranges::count(owner.branch_targets[statement.index], id) != 0);
     if (named) touch(index, i);

@@ -8,9 +8,11 @@
 
 namespace pyptx::syntax {
 
+/// Whether the range of such a part counts comments: those, line markers and stray bytes.
 template <typename Kind>
 bool is_comment(Kind kind) {
-  return kind == Kind::Comment || kind == Kind::BlockComment || kind == Kind::LineMarker;
+  return kind == Kind::Comment || kind == Kind::BlockComment || kind == Kind::LineMarker ||
+         kind == Kind::Stray;
 }
 
 /// Whether the next part shares the declaration of this one: .reg .b32 a, b;

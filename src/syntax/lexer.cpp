@@ -116,6 +116,17 @@ class Lexer {
         diag::Diagnostic(kind, arguments).at(locations_.text(offset(begin), offset(end))));
   }
 
+  // Bytes that begin no token: reading goes on behind them, as behind a comment.
+  void stray(Kind kind, std::initializer_list<std::string> arguments) {
+    report(kind, arguments, token_, at_);
+    trivia(Comment::Kind::Stray);
+  }
+
+  void trivia(Comment::Kind kind) {
+    buffer_.comments.push_back(
+        {static_cast<std::uint32_t>(buffer_.tokens.size()), offset(token_), offset(at_), kind});
+  }
+
   void scan() {
     token_ = at_;
     const auto c = static_cast<std::uint8_t>(*at_);
@@ -161,7 +172,7 @@ class Lexer {
     } else if (first == '%') {
       push(TokenKind::Percent);
     } else {
-      report(Kind::UnknownCharacter, {std::string(1, first)}, token_, at_);
+      stray(Kind::UnknownCharacter, {std::string(1, first)});
     }
   }
 
@@ -170,7 +181,7 @@ class Lexer {
   void scan_dot() {
     if (!is_next_name(1)) {
       ++at_;
-      return report(Kind::UnknownCharacter, {"."}, token_, at_);
+      return stray(Kind::UnknownCharacter, {"."});
     }
     if (is_digit(at_[1]) && is_fraction()) return scan_number();
     ++at_;
@@ -267,8 +278,7 @@ class Lexer {
         zero != nullptr) {
       report(Kind::StrayByte, {byte_name(0)}, zero, zero + 1);
     }
-    buffer_.comments.push_back(
-        {static_cast<std::uint32_t>(buffer_.tokens.size()), offset(token_), offset(at_), kind});
+    trivia(kind);
   }
 
   // A line marker, as a preprocessor leaves it: # 12 "file.cu" or #line 12 "file.cu"
@@ -281,7 +291,7 @@ class Lexer {
     if (end_ - i >= 4 && std::string_view(i, 4) == "line") i = blanks(i + 4);
     if (i != end_ && is_digit(*i)) return scan_line(Comment::Kind::Marker);
     ++at_;
-    report(Kind::UnknownCharacter, {"#"}, token_, at_);
+    stray(Kind::UnknownCharacter, {"#"});
   }
 
   // Strings are ASCII like everything else; one report per run of bad bytes.
@@ -346,9 +356,9 @@ class Lexer {
       return push(kind);
     }
     const char c = *at_++;
-    if (is_text_byte(c)) return report(Kind::UnknownCharacter, {std::string(1, c)}, token_, at_);
+    if (is_text_byte(c)) return stray(Kind::UnknownCharacter, {std::string(1, c)});
     while (at_ != end_ && !is_text_byte(*at_)) ++at_;
-    report(Kind::StrayByte, {byte_name(c)}, token_, at_);
+    stray(Kind::StrayByte, {byte_name(c)});
   }
 
   const char* begin_;

@@ -21,26 +21,29 @@ struct ParseContext {
                diag::Diagnostics& diagnostics)
       : module(module_in),
         options(options_in),
-        cursor(module_in.locations.text(), tokens, module_in.locations, diagnostics,
-               options_in.max_diagnostics),
+        cursor(module_in, options_in, tokens, diagnostics),
         names(module_in) {}
 
   ir::Module& module;
   const ParseOptions& options;
   Cursor cursor;
   NameTable names;
+  /// Judges instructions; null where nobody asked, or where the header does not say against what.
+  ir::Judge* judge = options.judge;
 
   support::Symbol intern(std::string_view text) { return module.symbols.intern(text); }
   std::uint32_t intern_index(std::string_view text) {
     return static_cast<std::uint32_t>(intern(text));
   }
-  /// Reports a second declaration; always false.
-  bool duplicate(support::Symbol name, TokenRange range, diag::TextRange earlier) {
+  /// Notes a second declaration.
+  void duplicate(support::Symbol name, TokenRange range, diag::TextRange earlier) {
     cursor.report(
         diag::Diagnostic(diag::Kind::DuplicateName, {std::string(module.text(name))})
             .label(module.locations.text(earlier.begin, earlier.end), "first declared here"),
         range);
-    return false;
+  }
+  void undeclared(std::string_view name, TokenRange range) {
+    cursor.report(diag::Diagnostic(diag::Kind::UnknownName, {std::string(name)}), range);
   }
   /// A variable or parameter; what declares a run is told by Variable::run.
   std::optional<diag::TextRange> declare(const ir::Variable& variable, Name::Kind kind,
@@ -76,6 +79,10 @@ Part comment_part(ParseContext& context, const Comment& comment, std::uint32_t i
       break;
     case Comment::Kind::Marker:
       part.kind = Kind::LineMarker;
+      break;
+    case Comment::Kind::Stray:  // the text has it
+      part.kind = Kind::Stray;
+      text = {};
       break;
   }
   while (part.kind != Kind::BlockComment && (text.ends_with(' ') || text.ends_with('\t'))) {

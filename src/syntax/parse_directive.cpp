@@ -19,6 +19,7 @@ namespace pyptx::syntax {
 namespace {
 
 constexpr std::uint64_t kMaxValue = 0xFFFFFFFF;
+constexpr std::uint32_t kMaxTargets = 0xFFFF;  // as many as one list has operands
 
 class DirectiveParser {
  public:
@@ -141,17 +142,20 @@ std::optional<ir::Alias> parse_alias(ParseContext& context) {
 }
 
 // .branchtargets a, b; or .branchtargets base<N>; for base0 .. base(N-1)
-std::optional<std::vector<ir::LabelId>> parse_branch_targets(ParseContext& context) {
+std::optional<std::vector<ir::LabelId>> parse_branch_targets(ParseContext& context,
+                                                             ir::Function& function) {
   Cursor& cursor = context.cursor;
   cursor.next();
   std::vector<ir::LabelId> targets;
+  bool is_noted = false;
   const auto add = [&](const std::string& name, std::uint32_t token) {
     const Name found = context.names.find(name);
-    if (found.kind != Name::Kind::Label) {
-      return cursor.fail(diag::Diagnostic(diag::Kind::UnknownName, {name}), {token, token + 1});
+    if (found.kind == Name::Kind::Label) {
+      targets.push_back(static_cast<ir::LabelId>(found.index));
+      return;
     }
-    targets.push_back(static_cast<ir::LabelId>(found.index));
-    return true;
+    if (!std::exchange(is_noted, true)) context.undeclared(name, {token, token + 1});
+    targets.push_back(function.add_label(context.intern(name)));
   };
   do {
     const std::uint32_t token = cursor.position();
@@ -161,16 +165,17 @@ std::optional<std::vector<ir::LabelId>> parse_branch_targets(ParseContext& conte
     }
     const std::string base(cursor.text(cursor.next()));
     if (!cursor.at(TokenKind::Less)) {
-      if (!add(base, token)) return std::nullopt;
+      add(base, token);
       continue;
     }
     const auto count = parse_run(context);
     if (!count) return std::nullopt;
-    // Every label stands in the text, so that a run that is too long ends at the first that does
-    // not.
-    for (std::uint32_t i = 0; i < *count; ++i) {
-      if (!add(base + std::to_string(i), token)) return std::nullopt;
+    if (*count > kMaxTargets) {
+      cursor.fail(diag::Diagnostic(diag::Kind::TooManyOperands, {std::to_string(kMaxTargets)}),
+                  {token, token + 1});
+      return std::nullopt;
     }
+    for (std::uint32_t i = 0; i < *count; ++i) add(base + std::to_string(i), token);
   } while (cursor.accept(TokenKind::Comma));
   if (!cursor.expect(TokenKind::Semicolon)) return std::nullopt;
   return targets;
@@ -187,8 +192,7 @@ std::optional<std::vector<ir::Symbol>> parse_call_targets(ParseContext& context)
     }
     const std::string_view name = cursor.text();
     if (context.names.find(name).kind != Name::Kind::Function) {
-      cursor.fail(diag::Diagnostic(diag::Kind::UnknownName, {std::string(name)}));
-      return std::nullopt;
+      context.undeclared(name, {cursor.position(), cursor.position() + 1});
     }
     targets.push_back(context.intern(name));
     cursor.next();

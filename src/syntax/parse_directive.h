@@ -35,7 +35,9 @@ std::optional<ir::Section> parse_section(ParseContext& context);
 std::optional<ir::IntermediateSources> parse_intermediate_sources(ParseContext& context);
 std::optional<ir::Alias> parse_alias(ParseContext& context);
 
-std::optional<std::vector<ir::LabelId>> parse_branch_targets(ParseContext& context);
+/// A label that nothing declares is added to the function and stands nowhere.
+std::optional<std::vector<ir::LabelId>> parse_branch_targets(ParseContext& context,
+                                                             ir::Function& function);
 std::optional<std::vector<ir::Symbol>> parse_call_targets(ParseContext& context);
 std::optional<ir::CallPrototype> parse_call_prototype(ParseContext& context);
 

@@ -67,7 +67,7 @@ bool FunctionParser::prototype() {
                                               cursor_.token(token).begin);
   if (earlier &&
       context_.names.find(context_.module.text(function_.name)).kind != Name::Kind::Function) {
-    return context_.duplicate(function_.name, {token, token + 1}, *earlier);
+    context_.duplicate(function_.name, {token, token + 1}, *earlier);
   }
   if (cursor_.at(TokenKind::ParenOpen)) {
     auto parameters = parse_parameters(context_, false);
@@ -181,14 +181,19 @@ void FunctionParser::body() {
   open_block(open);
   while (!blocks_.empty()) {
     // What follows the last token belongs to the module.
-    if (!cursor_.at(TokenKind::EndOfText)) comments();
+    if (cursor_.has_comments(cursor_.position()) && !cursor_.at(TokenKind::EndOfText) &&
+        !begins_item()) {
+      comments();
+    }
     const std::uint32_t first = cursor_.position();
     const std::size_t size = function_.body.size();
+    if (cursor_.is_full()) {
+      cursor_.give_up();
+      error(first);
+    }
     switch (cursor_.kind()) {
       case TokenKind::EndOfText:
-        cursor_.fail(diag::Diagnostic(diag::Kind::UnclosedBlock, {}),
-                     {blocks_.back(), blocks_.back() + 1});
-        for (; !blocks_.empty(); blocks_.pop_back()) context_.names.close_scope();
+        unclosed();
         break;
       case TokenKind::BraceClose:
         close_block(first);
@@ -203,7 +208,9 @@ void FunctionParser::body() {
         add(ir::StatementKind::BlockOpen, 0, cursor_.since(first));
         break;
       default:
-        if (statement()) {
+        if (begins_item()) {
+          unclosed();
+        } else if (statement()) {
           if (cursor_.has_comments(cursor_.position() - 1)) inner_comments(first, size);
         } else {
           function_.body.resize(size);
@@ -213,6 +220,20 @@ void FunctionParser::body() {
         break;
     }
   }
+}
+
+// No statement begins so: the `}` of the function is missing, and what follows is the module's.
+bool FunctionParser::begins_item() const {
+  if (!cursor_.at(TokenKind::DotWord)) return false;
+  const Token& word = cursor_.peek(linkage_of(cursor_.text()) ? 1 : 0);
+  const std::string_view text = cursor_.text(word);
+  return word.kind == TokenKind::DotWord && (text == ".entry" || text == ".func");
+}
+
+void FunctionParser::unclosed() {
+  cursor_.fail(diag::Diagnostic(diag::Kind::UnclosedBlock, {}),
+               {blocks_.back(), blocks_.back() + 1});
+  for (; !blocks_.empty(); blocks_.pop_back()) context_.names.close_scope();
 }
 
 void FunctionParser::close_block(std::uint32_t first) {

@@ -37,6 +37,8 @@ class FunctionParser {
   void declare_parameters();
   void body();
   void close_block(std::uint32_t first);
+  void unclosed();
+  bool begins_item() const;
 
   bool statement();
   bool directive_statement();
@@ -44,11 +46,13 @@ class FunctionParser {
   bool declare_register(const RegisterType& type, std::uint32_t first);
   bool variable_statement();
   bool pragma_statement();
-  bool line_statement();
   bool label_statement();
   bool instruction_statement();
+  /// Null for what the table lacks, which is noted.
   const isa::Spelling* spelling();
   const isa::Spelling* spell(std::uint32_t first);
+  void unresolved(const ir::Instruction& instruction, const ir::Operand& guard, TokenRange words,
+                  std::uint32_t first);
   void judge(ir::Instruction& instruction, std::uint32_t first);
 
   void find_labels(std::uint32_t open);
@@ -68,7 +72,7 @@ class FunctionParser {
     list.push_back(std::move(*value));
     return true;
   }
-  void report_focused(diag::Diagnostic diagnostic, std::uint32_t first);
+  ReadingFinding placed(diag::Diagnostic diagnostic, std::uint32_t first);
 
   struct LabelToken {
     support::Symbol name{};

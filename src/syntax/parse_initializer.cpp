@@ -149,7 +149,7 @@ class InitializerParser {
     const std::string_view text = cursor_.text();
     const Name::Kind named = context_.names.find(text).kind;
     if (named == Name::Kind::None || named == Name::Kind::Register || named == Name::Kind::Label) {
-      return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownName, {std::string(text)}));
+      context_.undeclared(text, {cursor_.position(), cursor_.position() + 1});
     }
     made.symbol = context_.intern(text);
     cursor_.next();

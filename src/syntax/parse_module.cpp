@@ -17,10 +17,25 @@
 #include "pyptx/isa/directive.h"
 
 namespace pyptx::syntax {
+namespace {
+
+bool begins_part(std::string_view word) {
+  static constexpr std::string_view kWords[] = {
+      ".version", ".target", ".address_size", ".entry", ".func",
+      ".pragma",  ".file",   ".section",      ".alias", ".nv_intermediate_source_section"};
+  return std::ranges::find(kWords, word) != std::end(kWords) || linkage_of(word) ||
+         (space_of(word) && word != ".reg");
+}
+
+}  // namespace
 
 void ModuleParser::parse() {
   context_.module.address_size = 0;
-  part(&ModuleParser::header);
+  if (context_.options.recover) {
+    recover_header();
+  } else {
+    part(&ModuleParser::header);
+  }
   while (!cursor_.at(TokenKind::EndOfText)) part(&ModuleParser::item);
   cursor_.take_comments(cursor_.position(), [&](const Comment& comment, std::uint32_t index) {
     context_.module.items.push_back(
@@ -38,12 +53,18 @@ void ModuleParser::part(bool (ModuleParser::*read)()) {
     });
   };
   take(first, items);
+  if (cursor_.is_full()) {
+    cursor_.give_up();
+    return error(first);
+  }
   const std::size_t size = items.size();
   if (!(this->*read)()) {
     items.resize(size);
     // Without its header a text is something else: going on would only add noise.
     if (read == &ModuleParser::header) {
       cursor_.move_to(cursor_.last());
+    } else if (context_.options.recover && !word_of(read).empty()) {
+      skip_to_item(first, word_of(read));
     } else {
       cursor_.skip_item(first);
     }
@@ -62,12 +83,49 @@ void ModuleParser::error(std::uint32_t first) {
   cursor_.take_comments(cursor_.position() - 1, [](const Comment&, std::uint32_t) {});
 }
 
+// Each directive of the header for itself: a broken one says nothing about the others.
+void ModuleParser::recover_header() {
+  part(&ModuleParser::version_part);
+  if (!cursor_.at(TokenKind::EndOfText)) part(&ModuleParser::target_part);
+  if (cursor_.at_word(".address_size")) part(&ModuleParser::address_size_part);
+}
+
+std::string_view ModuleParser::word_of(bool (ModuleParser::*read)()) {
+  if (read == &ModuleParser::version_part) return ".version";
+  if (read == &ModuleParser::target_part) return ".target";
+  return read == &ModuleParser::address_size_part ? ".address_size" : "";
+}
+
+// From a directive of the header that cannot be read to the next word that begins a part of a
+// module. A directive that is missing takes nothing with it.
+void ModuleParser::skip_to_item(std::uint32_t first, std::string_view word) {
+  cursor_.move_to(first);
+  if (cursor_.at_word(word)) cursor_.next();
+  while (!cursor_.at(TokenKind::EndOfText)) {
+    if (cursor_.at(TokenKind::DotWord) && begins_part(cursor_.text())) return;
+    cursor_.next();
+  }
+}
+
+bool ModuleParser::header_part(bool (ModuleParser::*read)()) {
+  const std::uint32_t first = cursor_.position();
+  if (!(this->*read)()) return false;
+  add(ir::ItemKind::Header, 0, cursor_.since(first));
+  return true;
+}
+
 bool ModuleParser::header() {
   const std::uint32_t first = cursor_.position();
   if (!version() || !target()) return false;
   if (cursor_.at_word(".address_size") && !address_size()) return false;
   add(ir::ItemKind::Header, 0, cursor_.since(first));
   return true;
+}
+
+// Without a version and a target there is nothing to judge instructions against.
+void ModuleParser::unknown_header(diag::Diagnostic diagnostic) {
+  cursor_.report(std::move(diagnostic), {cursor_.position(), cursor_.position() + 1});
+  context_.judge = nullptr;
 }
 
 bool ModuleParser::version() {
@@ -83,7 +141,7 @@ bool ModuleParser::version() {
   }
   const auto known = isa::all_versions();
   if (std::ranges::find(known, version) == known.end()) {
-    return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownVersion, {text}));
+    unknown_header(diag::Diagnostic(diag::Kind::UnknownVersion, {text}));
   }
   context_.module.version = version;
   cursor_.next();
@@ -96,10 +154,11 @@ bool ModuleParser::target() {
   const auto target = isa::Target::parse(cursor_.text());
   if (!target) {
     const std::string text(cursor_.text());
-    return cursor_.fail(
+    context_.module.unknown_target = context_.intern(text);
+    unknown_header(
         diag::Diagnostic(diag::Kind::UnknownTarget, {text}).suggest(text, isa::target_names()));
   }
-  context_.module.target = *target;
+  context_.module.target = target.value_or(isa::Target{});
   cursor_.next();
   while (cursor_.accept(TokenKind::Comma)) {
     const std::string_view option = cursor_.text();

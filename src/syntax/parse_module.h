@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,15 @@ class ModuleParser {
 
  private:
   bool header();
+  void recover_header();
+  bool header_part(bool (ModuleParser::*read)());
+  bool version_part() { return header_part(&ModuleParser::version); }
+  bool target_part() { return header_part(&ModuleParser::target); }
+  bool address_size_part() { return header_part(&ModuleParser::address_size); }
+  /// The directive that such a part begins with; empty for other parts.
+  static std::string_view word_of(bool (ModuleParser::*read)());
+  void skip_to_item(std::uint32_t first, std::string_view word);
+  void unknown_header(diag::Diagnostic diagnostic);
   bool version();
   bool target();
   bool address_size();

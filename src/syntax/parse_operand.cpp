@@ -34,14 +34,36 @@ std::uint8_t component_number(std::string_view word) {
   return rgba == std::string_view::npos ? 0 : static_cast<std::uint8_t>(rgba + 1);
 }
 
-/// The packed characters of .b0, .h1, .h32, .b7610; 0 for anything else.
 bool is_warp_size(std::string_view text) { return text == "WARP_SZ"; }
+
+/// Its value is an offset then.
+bool is_plain_undeclared(const Operand& operand) {
+  return operand.kind == OperandKind::Undeclared && (operand.component & ir::kSelectorBits) == 0;
+}
 
 }  // namespace
 
-bool OperandParser::unknown(std::uint32_t token) {
-  const std::string text(cursor_.text(cursor_.token(token)));
-  return cursor_.fail(diag::Diagnostic(diag::Kind::UnknownName, {text}), {token, token + 1});
+// A name that nothing declares may be anything: it is taken with all that can follow a register or
+// a variable.
+bool OperandParser::undeclared(std::uint32_t token, bool in_address, std::uint8_t marks) {
+  const std::string_view text = cursor_.text(cursor_.token(token));
+  note({diag::Diagnostic(diag::Kind::UnknownName, {std::string(text)}), {token, token + 1}});
+  Operand operand{OperandKind::Undeclared, 0, 0, context_.intern_index(text), 0};
+  if (!component(operand)) return false;
+  const bool is_selected = operand.component != 0;
+  operand.component |= marks;
+  if (!is_selected && cursor_.accept(TokenKind::Plus)) {
+    const auto offset = parse_integer_constant(cursor_);
+    if (!offset) return false;
+    operand.value = *offset;
+    if (*offset == 0) operand.component |= ir::kZeroOffset;
+  } else if (!is_selected && !in_address && cursor_.accept(TokenKind::BracketOpen)) {
+    const auto index = parse_integer_constant(cursor_);
+    if (!index || !cursor_.expect(TokenKind::BracketClose)) return false;
+    operand.value = *index;
+    operand.component |= ir::kIndexedName;
+  }
+  return push(operand);
 }
 
 bool OperandParser::unsupported(std::string what, TokenRange range) {
@@ -51,6 +73,7 @@ bool OperandParser::unsupported(std::string what, TokenRange range) {
 // Whether some form of the instruction admits this kind at the place that is being read; optional
 // operands before it may have been left out.
 bool OperandParser::admits(Accept kind) const {
+  if (spelling_ == nullptr) return kind == Accept::Parenthesized && begins_list();
   const std::size_t index = stack_.size();
   return std::ranges::any_of(spelling_->candidates, [&](const isa::Candidate& candidate) {
     std::size_t optional = 0;
@@ -63,22 +86,43 @@ bool OperandParser::admits(Accept kind) const {
   });
 }
 
-std::optional<ir::RegisterId> OperandParser::parse_guard() {
-  if (!cursor_.at(TokenKind::Identifier)) {
-    cursor_.fail_expected("a predicate register");
-    return std::nullopt;
+// Of an instruction that nobody knows: a constant begins with a number, a list with anything else.
+bool OperandParser::begins_list() const {
+  std::uint32_t ahead = 0;
+  while (cursor_.peek(ahead).kind == TokenKind::ParenOpen) ++ahead;
+  const Token& inner = cursor_.peek(ahead);
+  switch (inner.kind) {
+    case TokenKind::Identifier:
+      return !is_warp_size(cursor_.text(inner));
+    case TokenKind::Underscore:
+    case TokenKind::BracketOpen:
+    case TokenKind::BraceOpen:
+    case TokenKind::ParenClose:
+      return true;
+    default:
+      return false;
   }
-  const std::uint32_t token = cursor_.position();
-  const Name found = context_.names.find(cursor_.text(cursor_.next()));
-  if (found.kind != Name::Kind::Register) {
-    unknown(token);
-    return std::nullopt;
-  }
-  return static_cast<ir::RegisterId>(found.index);
 }
 
-bool OperandParser::parse_list(const isa::Spelling& spelling, ir::Instruction& instruction) {
-  spelling_ = &spelling;
+bool OperandParser::parse_guard(Operand& guard) {
+  const bool is_negated = cursor_.accept(TokenKind::Exclamation);
+  if (!cursor_.at(TokenKind::Identifier)) return cursor_.fail_expected("a predicate register");
+  const std::uint32_t token = cursor_.position();
+  const std::string_view text = cursor_.text(cursor_.next());
+  const Name found = context_.names.find(text);
+  if (found.kind == Name::Kind::Register) {
+    const auto id = static_cast<ir::RegisterId>(found.index);
+    guard = is_negated ? Operand::not_reg(id) : Operand::reg(id);
+    return true;
+  }
+  note({diag::Diagnostic(diag::Kind::UnknownName, {std::string(text)}), {token, token + 1}});
+  guard = {OperandKind::Undeclared, is_negated ? ir::kNotName : std::uint8_t{0}, 0,
+           context_.intern_index(text), 0};
+  return true;
+}
+
+bool OperandParser::parse_list(const isa::Spelling* spelling, ir::Instruction& instruction) {
+  spelling_ = spelling;
   stack_.clear();
   if (!cursor_.at(TokenKind::Semicolon)) {
     do {
@@ -120,9 +164,9 @@ bool OperandParser::primary(int depth) {
       cursor_.next();
       return push(Operand::sink());
     case TokenKind::Exclamation:
-      return before_name() ? signed_name(&Operand::not_reg) : constant();
+      return before_name() ? signed_name(&Operand::not_reg, ir::kNotName) : constant();
     case TokenKind::Minus:
-      return before_name() ? signed_name(&Operand::negated_reg) : constant();
+      return before_name() ? signed_name(&Operand::negated_reg, ir::kMinusName) : constant();
     case TokenKind::Float32: {
       const auto bits = static_cast<std::uint32_t>(hexadecimal_bits(cursor_.text(cursor_.next())));
       return push({OperandKind::Float32, 0, 0, 0, static_cast<std::int32_t>(bits)});
@@ -150,11 +194,11 @@ bool OperandParser::constant() {
 }
 
 // !p and -r, the latter with a selector
-bool OperandParser::signed_name(Operand (*make)(ir::RegisterId)) {
+bool OperandParser::signed_name(Operand (*make)(ir::RegisterId), std::uint8_t mark) {
   cursor_.next();
   const std::uint32_t token = cursor_.position();
   const Name found = context_.names.find(cursor_.text(cursor_.next()));
-  if (found.kind != Name::Kind::Register) return unknown(token);
+  if (found.kind != Name::Kind::Register) return undeclared(token, true, mark);
   Operand operand = make(static_cast<ir::RegisterId>(found.index));
   return component(operand) && push(operand);
 }
@@ -170,7 +214,7 @@ bool OperandParser::name(bool in_address) {
   if (is_warp_size(text)) return constant();
   cursor_.next();
   const auto special = isa::find_special_register(text);
-  if (!special) return unknown(token);
+  if (!special) return undeclared(token, in_address, 0);
   Operand operand = Operand::special(*special, 0);
   return component(operand) && push(operand);
 }
@@ -251,7 +295,7 @@ bool OperandParser::component(Operand& operand) {
   if (!cursor_.at(TokenKind::DotWord)) return true;
   const std::string_view word = cursor_.text();
   operand.component = component_number(word);
-  if (operand.component == 0 && operand.is_register()) {
+  if (operand.component == 0 && operand.kind != OperandKind::Special) {
     operand.value = ir::video_selector(word.substr(1));
     if (operand.value != 0) operand.component = ir::kVideoSelector;
   }
@@ -311,7 +355,8 @@ bool OperandParser::address(int depth) {
   }
   std::int64_t offset = 0;
   std::uint8_t marks = 0;
-  if (Operand& first = stack_[base]; first.kind == OperandKind::Symbol) {
+  if (Operand& first = stack_[base];
+      first.kind == OperandKind::Symbol || is_plain_undeclared(first)) {
     offset = std::exchange(first.value, 0);
     marks = first.component & ir::kZeroOffset;
     first.component ^= marks;

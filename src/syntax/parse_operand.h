@@ -7,12 +7,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "parse_context.h"
 #include "pyptx/ir/module.h"
 
 namespace pyptx::syntax {
+
+/// What reading found about tokens that stay what they are.
+struct ReadingFinding {
+  diag::Diagnostic diagnostic;
+  TokenRange tokens;
+};
 
 /// Reads operands into the pool of one function.
 class OperandParser {
@@ -23,10 +30,19 @@ class OperandParser {
   /// The operands of an instruction up to its `;`, which is taken. They are appended to the pool as
   /// one run, behind the children of composite ones. False after a report. `spelling` tells the few
   /// texts apart that mean different things to different instructions: (a) is an argument list to
-  /// call and a constant elsewhere.
-  bool parse_list(const isa::Spelling& spelling, ir::Instruction& instruction);
-  /// The register of a guard.
-  std::optional<ir::RegisterId> parse_guard();
+  /// call and a constant elsewhere. It is null where the table has no such instruction.
+  bool parse_list(const isa::Spelling* spelling, ir::Instruction& instruction);
+  /// What stands behind the @ of a guard.
+  bool parse_guard(ir::Operand& guard);
+
+  /// Another instruction begins.
+  void begin() { finding_.reset(); }
+  /// The first finding about the instruction is the one that counts.
+  void note(ReadingFinding finding) {
+    if (!finding_) finding_ = std::move(finding);
+  }
+  bool is_unresolved() const { return finding_.has_value(); }
+  std::optional<ReadingFinding> take_finding() { return std::exchange(finding_, std::nullopt); }
 
  private:
   bool operand(int depth);
@@ -35,12 +51,14 @@ class OperandParser {
   bool resolved(const Name& name, std::string_view text, bool in_address);
   bool symbol(const Name& name, std::string_view text, bool in_address);
   bool index_of(ir::Operand& operand, const ir::Variable* variable);
-  bool signed_name(ir::Operand (*make)(ir::RegisterId));
+  bool signed_name(ir::Operand (*make)(ir::RegisterId), std::uint8_t mark);
   bool constant();
   bool list(ir::OperandKind kind, TokenKind close, int depth);
   bool address(int depth);
   bool pipe(int depth);
   bool component(ir::Operand& operand);
+  bool undeclared(std::uint32_t token, bool in_address, std::uint8_t marks);
+  bool begins_list() const;
   bool finish(std::size_t base, ir::OperandKind kind, std::int64_t value = 0,
               std::uint8_t component = 0);
   bool push(const ir::Operand& operand) {
@@ -49,13 +67,13 @@ class OperandParser {
   }
   bool admits(isa::Accept kind) const;
   const ir::Variable* variable_of(const Name& name) const;
-  bool unknown(std::uint32_t token);
   bool unsupported(std::string what, TokenRange range);
 
   ParseContext& context_;
   Cursor& cursor_;
   ir::Function& function_;
   const isa::Spelling* spelling_ = nullptr;
+  std::optional<ReadingFinding> finding_;
   /// Operands whose list is still being read; the innermost list is on top.
   std::vector<ir::Operand> stack_;
 };

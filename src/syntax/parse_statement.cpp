@@ -44,7 +44,7 @@ bool FunctionParser::directive_statement() {
   if (word == ".pragma") return pragma_statement();
   if (word == ".branchtargets") {
     return add(StatementKind::BranchTargets, function_.branch_targets,
-               parse_branch_targets(context_), first);
+               parse_branch_targets(context_, function_), first);
   }
   if (word == ".calltargets") {
     return add(StatementKind::CallTargets, function_.call_targets, parse_call_targets(context_),
@@ -86,7 +86,7 @@ bool FunctionParser::declare_register(const RegisterType& type, std::uint32_t fi
   const auto earlier =
       count ? context_.names.declare_run(name, *count, Name::Kind::Register, index, begin)
             : context_.names.declare(name, Name::Kind::Register, index, begin);
-  if (earlier) return context_.duplicate(name, {token, token + 1}, *earlier);
+  if (earlier) context_.duplicate(name, {token, token + 1}, *earlier);
   const TokenRange tokens{first, cursor_.position() + 1};
   if (count) {
     function_.pools.push_back({name, type.type, *count, type.vector, true});
@@ -132,28 +132,51 @@ bool FunctionParser::label_statement() {
   return true;
 }
 
+// A statement has one finding: an unknown name or word is told only where the syntax is right.
 bool FunctionParser::instruction_statement() {
   const std::uint32_t first = cursor_.position();
   ir::Instruction instruction;
   instruction.loc = diag::LocationTable::token(first);
+  operands_.begin();
+  ir::Operand guard;
   if (cursor_.accept(TokenKind::At)) {
-    instruction.guard_negated = cursor_.accept(TokenKind::Exclamation);
-    instruction.guard = operands_.parse_guard();
-    if (!instruction.guard) return false;
+    if (!operands_.parse_guard(guard)) return false;
     if (!cursor_.at(TokenKind::Identifier)) return cursor_.fail_expected("an instruction");
+    instruction.guard = guard.register_id();
+    instruction.guard_negated = guard.kind == ir::OperandKind::NotRegister;
   }
+  const std::uint32_t opcode = cursor_.position();
   instruction.spelling = spelling();
-  if (instruction.spelling == nullptr) return false;
+  const std::uint32_t words_end = cursor_.position();
   const std::size_t pool = function_.operands.size();
-  if (!operands_.parse_list(*instruction.spelling, instruction)) {
+  if (!operands_.parse_list(instruction.spelling, instruction)) {
     function_.operands.resize(pool);
     return false;
+  }
+  if (operands_.is_unresolved()) {
+    unresolved(instruction, guard, {opcode, words_end}, first);
+    return true;
   }
   add(StatementKind::Instruction, static_cast<std::uint32_t>(function_.instructions.size()),
       cursor_.since(first));
   function_.instructions.push_back(instruction);
-  if (context_.options.judge != nullptr) judge(function_.instructions.back(), first);
+  if (context_.judge != nullptr) judge(function_.instructions.back(), first);
   return true;
+}
+
+void FunctionParser::unresolved(const ir::Instruction& instruction, const ir::Operand& guard,
+                                TokenRange words, std::uint32_t first) {
+  std::string spelling;
+  for (std::uint32_t i = words.first; i < words.last; ++i) {
+    spelling += cursor_.text(cursor_.token(i));
+  }
+  add(StatementKind::Unresolved, static_cast<std::uint32_t>(function_.unresolved.size()),
+      cursor_.since(first));
+  function_.unresolved.push_back({context_.intern(spelling), instruction.first_operand,
+                                  instruction.operand_count, guard, instruction.loc});
+  if (auto finding = operands_.take_finding()) {
+    cursor_.report(std::move(finding->diagnostic), finding->tokens);
+  }
 }
 
 // The opcode and the modifiers, which blanks and comments may part.
@@ -182,26 +205,31 @@ const isa::Spelling* FunctionParser::spell(std::uint32_t first) {
   for (std::uint32_t i = first + 1; i < cursor_.position(); ++i) {
     modifiers.push_back(cursor_.text(cursor_.token(i)).substr(1));
   }
-  auto result = isa::spell(cursor_.text(cursor_.token(first)), modifiers, context_.options.detail);
+  // What nobody will be told costs no search for the nearest spelling.
+  const bool is_told = cursor_.keeps_findings() && !operands_.is_unresolved();
+  auto result = isa::spell(cursor_.text(cursor_.token(first)), modifiers,
+                           is_told ? context_.options.detail : isa::Detail::Verdict);
   if (result) return *result;
-  report_focused(std::move(result.error()), first);
+  operands_.note(placed(std::move(result.error()), first));
   return nullptr;
 }
 
 // The statement has been read to its end: there is nothing to skip.
 void FunctionParser::judge(ir::Instruction& instruction, std::uint32_t first) {
-  auto status = context_.options.judge->judge(context_.module, function_, instruction);
-  if (!status) report_focused(std::move(status.error()), first);
+  auto status = context_.judge->judge(context_.module, function_, instruction);
+  if (status) return;
+  ReadingFinding found = placed(std::move(status.error()), first);
+  cursor_.report_judged(std::move(found.diagnostic), found.tokens);
 }
 
 // Others say which part of the instruction is at fault, and which a fix-it replaces; here the
 // tokens are known.
-void FunctionParser::report_focused(diag::Diagnostic diagnostic, std::uint32_t first) {
+ReadingFinding FunctionParser::placed(diag::Diagnostic diagnostic, std::uint32_t first) {
   for (diag::FixIt& fixit : diagnostic.fixits) {
     if (fixit.loc == diag::Loc::None) fixit.loc = cursor_.loc(cursor_.focused(first, fixit.focus));
   }
   const TokenRange range = cursor_.focused(first, diagnostic.focus);
-  cursor_.fail(std::move(diagnostic), range);
+  return {std::move(diagnostic), range};
 }
 
 }  // namespace pyptx::syntax

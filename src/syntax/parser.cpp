@@ -47,6 +47,10 @@ ParseOutcome parse_all(std::string_view text, std::string_view file, const Parse
   ParseContext context(module, options, *tokens, outcome.diagnostics);
   ModuleParser(context).parse();
 
+  if (options.judge != nullptr) {
+    outcome.diagnostics.insert(outcome.diagnostics.end(), module.findings.begin(),
+                               module.findings.end());
+  }
   drop_consequences(outcome.diagnostics, lexical);
   outcome.diagnostics.insert(outcome.diagnostics.begin(), lexical.begin(), lexical.end());
   // The lexer reads the whole text before the parser begins: their reports are merged.

@@ -221,7 +221,12 @@ void write_header(TextWriter& out, const ir::Module& module) {
   out << '.';
   out.decimal(unsigned{module.version.minor});
   out.end_line();
-  out << ".target " << module.target.text();
+  out << ".target ";
+  if (module.unknown_target == support::Symbol::None) {
+    out << module.target.text();
+  } else {
+    out << module.text(module.unknown_target);
+  }
   for (const support::Symbol option : module.target_options) out << ", " << module.text(option);
   out.end_line();
   if (module.address_size != 0) {

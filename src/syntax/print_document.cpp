@@ -22,6 +22,10 @@ namespace {
 
 constexpr std::string_view kLineEnds = "\r\n";
 
+bool reaches_line_end(const Comment& comment) {
+  return comment.kind == Comment::Kind::Line || comment.kind == Comment::Kind::Marker;
+}
+
 class DocumentWriter {
  public:
   explicit DocumentWriter(const Document& document)
@@ -97,7 +101,7 @@ class DocumentWriter {
     for (const Part& comment : pending) {
       const Comment& source = tokens_.comments[comment.tokens.first];
       append(text_.substr(source.begin, source.end - source.begin));
-      if (source.kind == Comment::Kind::Block) {
+      if (!reaches_line_end(source)) {
         append(" ");
       } else {
         append(line_end_);
@@ -118,7 +122,7 @@ class DocumentWriter {
     flush();
     write_bare(write);
     at_ = run_ = source.end;
-    open_comment_ = source.kind != Comment::Kind::Block;
+    open_comment_ = reaches_line_end(source);
     comment_depth_ = depth;
   }
 

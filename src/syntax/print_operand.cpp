@@ -52,6 +52,9 @@ class OperandWriter {
       case OperandKind::Symbol:
         symbol(operand, operand.value, operand.component);
         return;
+      case OperandKind::Undeclared:
+        undeclared(operand);
+        return;
       case OperandKind::Label:
         out_ << module_.text(function_.labels[operand.index]);
         return;
@@ -65,6 +68,19 @@ class OperandWriter {
         composite(operand);
         return;
     }
+  }
+
+  /// The operands of an instruction and what ends it.
+  void write_list(std::span<const Operand> operands) {
+    char separator = ' ';
+    for (const Operand& operand : operands) {
+      // The first operand follows a blank, the others a comma and a blank.
+      if (separator == ',') out_ << separator;
+      out_ << ' ';
+      write(operand);
+      separator = ',';
+    }
+    out_ << ';';
   }
 
   void name(ir::RegisterId id) {
@@ -89,6 +105,21 @@ class OperandWriter {
   void symbol(const Operand& operand, std::int64_t byte_offset, std::uint8_t marks) {
     out_ << module_.text(static_cast<support::Symbol>(operand.index));
     offset(byte_offset, marks);
+  }
+
+  void undeclared(const Operand& operand) {
+    if ((operand.component & ir::kNotName) != 0) out_ << '!';
+    if ((operand.component & ir::kMinusName) != 0) out_ << '-';
+    out_ << module_.text(static_cast<support::Symbol>(operand.index));
+    Operand selected = operand;
+    selected.component &= ir::kSelectorBits;
+    component(selected);
+    if (selected.component != 0) return;
+    if ((operand.component & ir::kIndexedName) == 0)
+      return offset(operand.value, operand.component);
+    out_ << '[';
+    out_.decimal(operand.value);
+    out_ << ']';
   }
 
   // PTX has no subtraction here: a negative offset is written +-8.
@@ -167,15 +198,19 @@ void write_instruction(TextWriter& out, const ir::Module& module, const ir::Func
     out << ' ';
   }
   out << instruction.spelling->text;
-  char separator = ' ';
-  for (const Operand& operand : function.operands_of(instruction)) {
-    // The first operand follows a blank, the others a comma and a blank.
-    if (separator == ',') out << separator;
+  writer.write_list(function.operands_of(instruction));
+}
+
+void write_instruction(TextWriter& out, const ir::Module& module, const ir::Function& function,
+                       const ir::UnresolvedInstruction& instruction) {
+  OperandWriter writer(out, module, function);
+  if (instruction.guard.kind != OperandKind::None) {
+    out << '@';
+    writer.write(instruction.guard);
     out << ' ';
-    writer.write(operand);
-    separator = ',';
   }
-  out << ';';
+  out << module.text(instruction.spelling);
+  writer.write_list(function.operands_of(instruction));
 }
 
 }  // namespace pyptx::syntax

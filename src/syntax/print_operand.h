@@ -13,5 +13,7 @@ void write_operand(TextWriter& out, const ir::Module& module, const ir::Function
 /// Without indentation and newline.
 void write_instruction(TextWriter& out, const ir::Module& module, const ir::Function& function,
                        const ir::Instruction& instruction);
+void write_instruction(TextWriter& out, const ir::Module& module, const ir::Function& function,
+                       const ir::UnresolvedInstruction& instruction);
 
 }  // namespace pyptx::syntax

@@ -73,6 +73,9 @@ void write_simple(TextWriter& out, const ir::Module& module, const ir::Function&
     case StatementKind::Instruction:
       write_instruction(out, module, function, function.instructions[index]);
       return out.end_line(function.instructions[index].loc);
+    case StatementKind::Unresolved:
+      write_instruction(out, module, function, function.unresolved[index]);
+      return out.end_line(function.unresolved[index].loc);
     case StatementKind::Variable:
       return write_variable(out, module, function.variables[index]);
     case StatementKind::Registers:
@@ -121,6 +124,7 @@ void write_statement(TextWriter& out, const ir::Module& module, const ir::Functi
       out << '}';
       return out.end_line();
     case StatementKind::Error:
+    case StatementKind::Stray:
       return;
     default:
       out.indent(depth);
@@ -179,6 +183,7 @@ void write_item(TextWriter& out, const ir::Module& module, const ir::Item& item)
           << module.text(module.aliases[index].aliasee) << ';';
       return out.end_line(module.aliases[index].loc);
     case ItemKind::Error:
+    case ItemKind::Stray:
       return;
   }
 }

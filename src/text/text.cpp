@@ -55,6 +55,13 @@ syntax::Document parse(std::string_view text, std::string_view file) {
   return syntax::Document::read(text, file);
 }
 
+syntax::Document recover(std::string_view text, std::string_view file) {
+  syntax::ParseOptions options;
+  options.recover = true;
+  options.max_diagnostics = CheckOptions{}.max_diagnostics;
+  return syntax::Document::read(text, file, options);
+}
+
 Checked check(std::string_view text, std::string_view file, const CheckOptions& options) {
   verify::InstructionJudge judge;
   syntax::ParseOptions reading;
@@ -77,7 +84,12 @@ Checked check(std::string_view text, std::string_view file, const CheckOptions& 
 }
 
 Diagnostics verify(const ir::Module& module, const CheckOptions& options) {
-  Diagnostics found;
+  Diagnostics found = module.findings;
+  if (std::ranges::any_of(found, is_unreadable) || !verify::has_known_header(module)) {
+    diag::sort_by_place(found, module.locations);
+    cut(options, found);
+    return found;
+  }
   verify::InstructionJudge judge;
   for (const auto& function : module.functions) {
     for (ir::Instruction instruction : function->instructions) {
@@ -88,6 +100,13 @@ Diagnostics verify(const ir::Module& module, const CheckOptions& options) {
   add_whole_module(module, options, found);
   cut(options, found);
   return found;
+}
+
+Diagnostics verify(const syntax::Document& document, const CheckOptions& options) {
+  const diag::LocationTable& read = document.module().locations;
+  Checked checked = check(syntax::print(document), read.file(), options);
+  for (Diagnostic& one : checked.diagnostics) one.resolve(checked.document.module().locations);
+  return std::move(checked.diagnostics);
 }
 
 std::string format(const syntax::Document& document) { return syntax::print(document.module()); }

@@ -119,6 +119,7 @@ void BodyCheck::statement(const ir::Statement& statement) {
       break;
     case StatementKind::Raw:
     case StatementKind::Error:
+    case StatementKind::Unresolved:
       use_.give_up();
       break;
     default:

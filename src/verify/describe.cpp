@@ -107,6 +107,8 @@ std::string given_kind(const Scope& scope, const Operand& operand) {
       return "a pair";
     case OperandKind::Sink:
       return "_";
+    case OperandKind::Undeclared:
+      return "a name that nothing declares";
     case OperandKind::None:
       break;
   }

@@ -106,7 +106,8 @@ void RegisterUse::report(Findings& findings, const ir::Function& function) const
 void check_reachable(Findings& findings, const ir::Function& function) {
   bool is_reached = true;
   for (const ir::Statement& statement : function.body) {
-    if (statement.kind == ir::StatementKind::Label || statement.kind == ir::StatementKind::Raw) {
+    if (statement.kind == ir::StatementKind::Label || statement.kind == ir::StatementKind::Raw ||
+        statement.kind == ir::StatementKind::Unresolved) {
       is_reached = true;
     } else if (statement.kind == ir::StatementKind::Instruction) {
       const ir::Instruction& instruction = function.instructions[statement.index];

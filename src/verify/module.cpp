@@ -3,6 +3,8 @@
 // Walks the parts of a module in their order and leaves each to its own check.
 #include "pyptx/verify/module.h"
 
+#include <algorithm>
+
 #include "body.h"
 #include "declaration.h"
 #include "findings.h"
@@ -75,7 +77,14 @@ class ModuleCheck {
 
 }  // namespace
 
+bool has_known_header(const ir::Module& module) {
+  const auto versions = isa::all_versions();
+  return module.unknown_target == ir::Symbol::None &&
+         std::ranges::find(versions, module.version) != versions.end();
+}
+
 diag::Diagnostics verify_module(const ir::Module& module, const ModuleOptions& options) {
+  if (!has_known_header(module)) return {};
   Findings findings(module, options);
   ModuleCheck(findings).run();
   return findings.take();

@@ -243,6 +243,7 @@ Misfit check(const Scope& scope, const OperandSpec& spec, const Operand& operand
     case OperandKind::Sink:
       return accepted(spec, Accept::Sink);
     case OperandKind::None:
+    case OperandKind::Undeclared:
       return Misfit::Kind;
   }
   return Misfit::Kind;

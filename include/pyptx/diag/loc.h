@@ -119,12 +119,16 @@ class LocationTable {
   /// The one text that text() entries point into.
   void set_text(std::string file, std::string text);
   std::string_view text() const { return text_; }
+  /// The name of the text.
+  std::string_view file() const { return file_; }
   void set_tokens(std::shared_ptr<const TokenExtents> tokens) { tokens_ = std::move(tokens); }
   void set_resolver(std::shared_ptr<const LocationResolver> resolver) {
     resolver_ = std::move(resolver);
   }
 
   std::optional<Place> resolve(Loc loc, Focus focus = {}) const;
+  /// The place of some bytes of the text.
+  Place place(TextRange bytes) const { return text_place(bytes.begin, bytes.end); }
   /// Where a location of a host language or of C++ source is; nothing for those of a text.
   std::optional<SourcePoint> point(Loc loc) const;
   /// The line on which any location begins, without reading a host's source and without copying:

@@ -46,6 +46,16 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) == 24);
 
+/// An instruction as it is written, where the table has no such form or a name in it is declared
+/// nowhere. Nothing but text can be made of it.
+struct UnresolvedInstruction {
+  Symbol spelling{};  // "frobnicate.u32"
+  std::uint32_t first_operand = 0;
+  std::uint16_t operand_count = 0;
+  Operand guard;  // None, Register, NotRegister or Undeclared
+  diag::Loc loc{};
+};
+
 enum class StatementKind : std::uint8_t {
   Instruction,    // index into instructions
   Label,          // LabelId
@@ -64,6 +74,8 @@ enum class StatementKind : std::uint8_t {
   CallTargets,    // index into call_targets; the label before it names it
   CallPrototype,  // index into prototypes; the label before it names it
   Error,          // what could not be read; it owns its tokens
+  Unresolved,     // index into unresolved
+  Stray,  // bytes that no PTX has; like a comment they stand before a token or inside a part
 };
 
 struct Statement {
@@ -104,6 +116,7 @@ class Function {
   support::GrowingArray<Operand>
       operands;  // pool; see Instruction::first_operand and Operand::index
   support::GrowingArray<Statement> body;
+  std::vector<UnresolvedInstruction> unresolved;
   std::vector<SourceLine> lines;
   std::vector<std::vector<LabelId>> branch_targets;
   std::vector<std::vector<Symbol>> call_targets;
@@ -119,6 +132,9 @@ class Function {
   bool head_edited = false;  // and that is the prototype or a directive
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {
+    return {operands.data() + instruction.first_operand, instruction.operand_count};
+  }
+  std::span<const Operand> operands_of(const UnresolvedInstruction& instruction) const {
     return {operands.data() + instruction.first_operand, instruction.operand_count};
   }
   std::span<const Operand> children(const Operand& operand) const {
@@ -156,6 +172,7 @@ enum class ItemKind : std::uint8_t {
   IntermediateSources,  // index into intermediate_sources
   Alias,                // index into aliases
   Error,                // what could not be read; it owns its tokens
+  Stray,                // as StatementKind::Stray
 };
 
 /// A part of a module at its place in the text. For the tokens see Statement.
@@ -190,6 +207,12 @@ class Module {
   /// The order of the parts as written. What it does not name comes where it always does: the
   /// header first, then variables, then functions. An authoring layer may leave it empty.
   std::vector<Item> items;
+  /// What .target says where the table has no such target; `target` says nothing then.
+  Symbol unknown_target{};
+  /// What the reader of a text found wrong with its names and words: declared nowhere or twice, no
+  /// instruction, no target. Reading goes on behind it, so that only `verify` shows it; nothing
+  /// runs a module that has any.
+  diag::Diagnostics findings;
 
   /// The entry with this name; the only entry when `entry` is empty; else null.
   const Function* entry(std::string_view entry_name = {}) const;

@@ -49,6 +49,9 @@ enum class OperandKind : std::uint8_t {
   Sink,           // _
   // A register with a minus before it, as in vmad: index and component as for Register.
   NegatedRegister,
+  // A name that nothing declares, in an unresolved instruction: index: support::Symbol; component:
+  // see below; value: the offset or index behind it, or the characters of a selector.
+  Undeclared,
 };
 
 /// Register and NegatedRegister: a video selector follows (r.b0, r.h1, r.b7610); `value` holds its
@@ -63,6 +66,12 @@ inline constexpr std::uint8_t kZeroOffset = 0x80;
 /// variable, or kFunctionComponent. 0 where nobody has looked (authored code).
 inline constexpr std::uint8_t kSpaceComponent = 1;
 inline constexpr std::uint8_t kFunctionComponent = 16;
+/// Undeclared: the component that a register would have, and how the name was written: !name, -name
+/// and name[value]; name+0 has kZeroOffset.
+inline constexpr std::uint8_t kSelectorBits = 7;
+inline constexpr std::uint8_t kNotName = 0x10;
+inline constexpr std::uint8_t kMinusName = 0x20;
+inline constexpr std::uint8_t kIndexedName = 0x40;
 
 struct Operand {
   OperandKind kind = OperandKind::None;

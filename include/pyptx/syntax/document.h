@@ -45,6 +45,9 @@ class Document {
   const TokenBuffer& tokens() const { return *tokens_; }
   const diag::Diagnostics& diagnostics() const { return diagnostics_; }
   std::string_view text() const { return module_->locations.text(); }
+  /// The bytes that a part of the module was read from; none for one that was put in since.
+  diag::TextRange range(const ir::Item& item) const;
+  diag::TextRange range(const ir::Statement& statement) const;
 
   // --- statements -----------------------------------------------------------------------------
   void insert(std::size_t function, std::size_t at, const NewInstruction& instruction);

@@ -65,9 +65,10 @@ struct Token {
   TokenKind kind = TokenKind::EndOfText;
 };
 
-/// A comment or a line marker, found in the trivia of a token.
+/// A comment, a line marker or stray bytes, found in the trivia of a token.
 struct Comment {
-  enum class Kind : std::uint8_t { Line, Block, Marker };  // // text, /* text */, # 12 "file"
+  /// // text, /* text */, # 12 "file", and bytes that no PTX has
+  enum class Kind : std::uint8_t { Line, Block, Marker, Stray };
   std::uint32_t token = 0;  // index of the token whose trivia holds it
   std::uint32_t begin = 0;
   std::uint32_t end = 0;  // without the end of the line

@@ -13,9 +13,13 @@
 
 namespace pyptx::text {
 
-/// Reads `text` to its end; syntax errors are in the document's diagnostics, and no byte is lost.
-/// `file` is the name that diagnostics show.
+/// Reads `text`; broken syntax is in the document's diagnostics, and no byte is lost. Whether names
+/// are declared, instructions legal and the target known is for verify to say. `file` is the name
+/// that diagnostics show.
 syntax::Document parse(std::string_view text, std::string_view file = "<ptx>");
+/// The same for any bytes, also without a header: everything is read that can be, and what cannot
+/// is a part of kind Error or Stray. parse() stops when it has seen enough errors.
+syntax::Document recover(std::string_view text, std::string_view file = "<ptx>");
 
 struct CheckOptions {
   /// Also what assembles but is not by the manual.
@@ -38,8 +42,12 @@ struct Checked {
 Checked check(std::string_view text, std::string_view file = "<ptx>",
               const CheckOptions& options = {});
 
-/// Verifies a module that is already there (traced, edited or read).
+/// Verifies a module that is already there; places are in its locations. Of a module that was read
+/// it knows nothing of the syntax, and of one that was edited since then what was found in reading.
 diag::Diagnostics verify(const ir::Module& module, const CheckOptions& options = {});
+/// Verifies the text that the document prints, edits included, as check() does; places are
+/// resolved.
+diag::Diagnostics verify(const syntax::Document& document, const CheckOptions& options = {});
 
 /// The canonical text, from the tree alone.
 std::string format(const syntax::Document& document);

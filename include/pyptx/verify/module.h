@@ -22,9 +22,13 @@ struct ModuleOptions {
   std::size_t max_diagnostics = 100;
 };
 
-/// What is wrong with `module`, in the order of its parts; empty when all is well. The module
-/// should have been read or written with an InstructionJudge, which chose the form of each
-/// instruction.
+/// Whether the table has the version and the target of the module. Without them there is nothing to
+/// judge against.
+bool has_known_header(const ir::Module& module);
+
+/// What is wrong with `module`, in the order of its parts; empty when all is well, and where the
+/// header is not known. The module should have been read or written with an InstructionJudge,
+/// which chose the form of each instruction.
 diag::Diagnostics verify_module(const ir::Module& module, const ModuleOptions& options = {});
 
 }  // namespace pyptx::verify

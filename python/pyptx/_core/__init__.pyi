@@ -156,22 +156,194 @@ class RegArray:
     def dtype(self) -> Type: ...
     def hw_order(self, reverse: bool = False) -> list[Reg]: ...
 
+class Location:
+    """Where a part stands; lines and columns count from 1."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
+    def end_column(self) -> int: ...
+    def __str__(self) -> str: ...
+    def __repr__(self) -> str: ...
+
+class Operand:
+    """One operand of an instruction."""
+
+    @property
+    def kind(self) -> str:
+        """
+        register, special, integer, float, symbol, label, address, vector, list, pair, sink,
+        or undeclared: a name that nothing declares.
+        """
+
+    @property
+    def text(self) -> str:
+        """In canonical form."""
+
+    @property
+    def name(self) -> str | None:
+        """Of a register, symbol or label; else None."""
+
+    @property
+    def value(self) -> int | float | None:
+        """A number's; the offset of an address or a symbol; else None."""
+
+    @property
+    def type(self) -> str | None:
+        """What .reg says of a register: 'b32'; else None."""
+
+    @property
+    def is_negated(self) -> bool:
+        """!p and -r."""
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What an address, vector, list or pair is made of."""
+
+    def __str__(self) -> str: ...
+    def __repr__(self) -> str: ...
+
+class Part:
+    """A part of a module's text. A part of kind error is kept unread."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def text(self) -> str:
+        """As it is written."""
+
+    @property
+    def location(self) -> Location: ...
+    def __str__(self) -> str: ...
+    def __repr__(self) -> str: ...
+
+class Instruction(Part):
+    """An instruction of a function."""
+
+    @property
+    def opcode(self) -> str: ...
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        """Without their dots."""
+
+    @property
+    def operands(self) -> tuple[Operand, ...]: ...
+    @property
+    def guard(self) -> Operand | None:
+        """The predicate behind the @."""
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the table has it and all of its names are declared."""
+
+    def __repr__(self) -> str: ...
+
+class Variable(Part):
+    """A variable or parameter."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def linkage(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def vector(self) -> int: ...
+    @property
+    def align(self) -> int: ...
+    @property
+    def count(self) -> int | None:
+        """Elements of an array, 0 where the size is open; None for a scalar."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+
+    def __repr__(self) -> str: ...
+
+class Function(Part):
+    """An entry or a device function."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_entry(self) -> bool: ...
+    @property
+    def is_declaration(self) -> bool: ...
+    @property
+    def linkage(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[Variable, ...]: ...
+    @property
+    def returns(self) -> tuple[Variable, ...]: ...
+    @property
+    def directives(self) -> tuple[tuple[str, tuple[int | str, ...]], ...]:
+        """Name and values: ('maxntid', (384, 1, 1))."""
+
+    @property
+    def body(self) -> tuple[Part, ...]:
+        """Every part between the braces, comments included."""
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]: ...
+    def __repr__(self) -> str: ...
+
 class Module:
-    """A PTX module."""
+    """A PTX module. It never changes: an edit gives another."""
 
     @property
     def text(self) -> str:
         """The text: as it was read, or canonical when traced."""
 
+    def __str__(self) -> str: ...
+    def __bytes__(self) -> bytes: ...
+    def __repr__(self) -> str: ...
     def format(self) -> str:
-        """The canonical text, from the tree alone."""
+        """
+        The canonical text, from the tree alone; what could not be read is not in it.
+        """
 
     @property
-    def target(self) -> str: ...
+    def target(self) -> str:
+        """What .target says."""
+
     @property
     def version(self) -> tuple[int, int]: ...
     @property
-    def entry(self) -> str | None: ...
+    def entry(self) -> str | None:
+        """The name of the only entry; else None."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part at the outermost level, in the order of the text."""
+
+    @property
+    def directives(self) -> tuple[Part, ...]:
+        """The parts without the comments."""
+
+    @property
+    def functions(self) -> tuple[Function, ...]: ...
+    @property
+    def entries(self) -> tuple[Function, ...]: ...
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """
+        What could not be read; only parse(recover=True) gives a module that has any.
+        """
+
+    def edit(self, changes: Sequence[tuple[Part, str | bytes]]) -> Module:
+        """
+        The module with the text of parts replaced: (part, text) each, all at once. The result is read anew.
+        """
+
     @property
     def instruction_count(self) -> int: ...
     def source_lines(self) -> list[tuple[int, str, int, int, list[str]]]:
@@ -179,8 +351,10 @@ class Module:
         (PTX line, file, line, column, expansions) for every line that an author's line made.
         """
 
-def parse(text: str, file: str = "<ptx>") -> Module: ...
-def verify_text(text: str, file: str, lint: bool, max_diagnostics: int) -> list[Diagnostic]: ...
+def parse(text: str | bytes, file: str = "<ptx>", recover: bool = False) -> Module: ...
+def verify_text(
+    text: str | bytes, file: str, lint: bool, max_diagnostics: int
+) -> list[Diagnostic]: ...
 def verify_module(module: Module, lint: bool, max_diagnostics: int) -> list[Diagnostic]: ...
 def forms(text: str) -> list[tuple[str, int]]:
     """(opcode, number among its forms in the table) of every instruction."""

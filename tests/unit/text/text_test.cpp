@@ -72,6 +72,53 @@ TEST(TextTest, AModuleIsVerifiedWithoutItsText) {
   EXPECT_THAT(codes(verify(document.module())), ElementsAre("PTX0206"));
 }
 
+// Each is read as it stands: reading says nothing, checking and verifying the same.
+TEST(TextTest, NamesAndWordsAreJudgedNotParsed) {
+  const auto expect = [](const std::string& text, const char* code) {
+    const syntax::Document document = parse(text);
+    EXPECT_THAT(document.diagnostics(), IsEmpty()) << text;
+    EXPECT_EQ(print(document), text);
+    EXPECT_THAT(codes(check(text).diagnostics), ElementsAre(code)) << text;
+    EXPECT_THAT(codes(verify(document)), ElementsAre(code)) << text;
+    EXPECT_THAT(codes(verify(document.module())), ElementsAre(code)) << text;
+    const std::string canonical = format(document);
+    EXPECT_EQ(format(parse(canonical)), canonical);
+  };
+  expect(module_of("\tadd.u32 %r1, %r0, %x;\n"), "PTX0103");
+  expect(module_of("\t@!%q mov.u32 %r1, 1;\n"), "PTX0103");
+  expect(module_of("\tld.global.u32 %r1, [table+-4];\n"), "PTX0103");
+  expect(module_of("\tmov.b32 d[3], {!a, -b.b0, c.x, e+0};\n"), "PTX0103");
+  expect(module_of("\tcall (%r1), nothing, (%r0);\n"), "PTX0103");
+  expect(module_of("\tL: .branchtargets M0<3>;\n"), "PTX0103");
+  expect(module_of("\tC: .calltargets f;\n"), "PTX0103");
+  expect(std::string(kHead) + ".global .u64 p = other;\n", "PTX0103");
+  expect(module_of("\t.reg .f32 a, a;\n"), "PTX0104");
+  expect(module_of("\t.reg .f32 %r1;\n"), "PTX0104");
+  expect(module_of("\tL:\n\tL:\n"), "PTX0104");
+  expect(std::string(kHead) + ".global .u32 k;\n.func k() { ret; }\n", "PTX0104");
+  expect(module_of("\tfrobnicate.b32 (%r1, %r2), {%r0}, (1 + 2), _;\n"), "PTX0201");
+  expect(module_of("\tadd .u33 %r1, %r0, 1;\n"), "PTX0202");
+  expect(module_of("\tmul.u32 %r1, %r0, %r0;\n"), "PTX0203");
+  for (const char* target : {"sm_50", "sm_61", "sm_72", "sm_12345", "compute_90"}) {
+    std::string text = module_of("\tadd.f32 %f1, %f0, %f0;\n");
+    text.replace(text.find("sm_90a"), 6, target);
+    expect(text, "PTX0301");
+  }
+  expect(module_of("").replace(9, 3, "7.9"), "PTX0304");
+}
+
+TEST(TextTest, AnEditedDocumentIsVerifiedAsItPrints) {
+  syntax::Document document = parse(module_of("\tmov.u32 %x, %r0;\n"));
+  EXPECT_THAT(codes(verify(document)), ElementsAre("PTX0103"));
+  document.insert_register(0, 0, "%x", isa::Type::U32);
+  EXPECT_THAT(codes(verify(document)), IsEmpty()) << print(document);
+  // The names of an instruction that cannot be resolved follow those of its registers.
+  syntax::Document other = parse(module_of("L:\tbrr L, %r1;\n"));
+  other.rename(0, *other.module().functions[0]->find_register(other.module().symbols, "%r1"), "%s");
+  other.rename(0, static_cast<ir::LabelId>(0), "M");
+  EXPECT_NE(print(other).find("M:\tbrr M, %s;\n"), std::string::npos) << print(other);
+}
+
 TEST(TextTest, FormattingIsAFixpoint) {
   const std::string once = format(parse(module_of("  add.u32 %r1,%r0,0x10;   ret;\n")));
   EXPECT_EQ(format(parse(once)), once);
