@@ -92,6 +92,18 @@ class Cursor {
   /// Whether enough has been said. Whoever reads parts then gives up, and makes one part of what is
   /// left of the text.
   bool is_full() const { return options_.judge != nullptr && !gave_up_ && !has_room(findings_); }
+  /// Where to go back to, as if nothing had been read since.
+  struct Mark {
+    std::uint32_t at = 0;
+    std::size_t diagnostics = 0;
+    std::size_t findings = 0;
+  };
+  Mark mark() const { return {at_, diagnostics_.size(), findings_.size()}; }
+  void go_back(const Mark& mark) {
+    at_ = mark.at;
+    diagnostics_.resize(mark.diagnostics);
+    findings_.resize(mark.findings);
+  }
   void give_up() {
     gave_up_ = true;
     at_ = last_;

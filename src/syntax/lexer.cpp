@@ -108,8 +108,8 @@ class Lexer {
 
   void push(TokenKind kind) { buffer_.tokens.push_back({offset(token_), offset(at_), kind}); }
 
-  void report(Kind kind, std::initializer_list<std::string> arguments, const char* begin,
-              const char* end) {
+  [[gnu::cold, gnu::noinline]] void report(Kind kind, std::initializer_list<std::string> arguments,
+                                           const char* begin, const char* end) {
     // A text full of noise is described well enough by its beginning.
     if (diagnostics_.size() >= kMaxReports) return;
     diagnostics_.push_back(
@@ -117,7 +117,7 @@ class Lexer {
   }
 
   // Bytes that begin no token: reading goes on behind them, as behind a comment.
-  void stray(Kind kind, std::initializer_list<std::string> arguments) {
+  [[gnu::cold, gnu::noinline]] void stray(Kind kind, std::initializer_list<std::string> arguments) {
     report(kind, arguments, token_, at_);
     trivia(Comment::Kind::Stray);
   }

@@ -51,8 +51,8 @@ class FunctionParser {
   /// Null for what the table lacks, which is noted.
   const isa::Spelling* spelling();
   const isa::Spelling* spell(std::uint32_t first);
-  void unresolved(const ir::Instruction& instruction, const ir::Operand& guard, TokenRange words,
-                  std::uint32_t first);
+  [[gnu::cold]] void unresolved(const ir::Instruction& instruction, const ir::Operand& guard,
+                                TokenRange words, std::uint32_t first);
   void judge(ir::Instruction& instruction, std::uint32_t first);
 
   void find_labels(std::uint32_t open);

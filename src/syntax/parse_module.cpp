@@ -83,8 +83,15 @@ void ModuleParser::error(std::uint32_t first) {
   cursor_.take_comments(cursor_.position() - 1, [](const Comment&, std::uint32_t) {});
 }
 
-// Each directive of the header for itself: a broken one says nothing about the others.
+// Where it cannot be read as a whole, each directive of the header for itself: a broken one says
+// nothing about the others.
 void ModuleParser::recover_header() {
+  const Cursor::Mark begin = cursor_.mark();
+  const bool reads = header();
+  cursor_.go_back(begin);
+  context_.module.items.clear();
+  context_.module.target_options.clear();
+  if (reads) return part(&ModuleParser::header);
   part(&ModuleParser::version_part);
   if (!cursor_.at(TokenKind::EndOfText)) part(&ModuleParser::target_part);
   if (cursor_.at_word(".address_size")) part(&ModuleParser::address_size_part);

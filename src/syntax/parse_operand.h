@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,13 +36,13 @@ class OperandParser {
   bool parse_guard(ir::Operand& guard);
 
   /// Another instruction begins.
-  void begin() { finding_.reset(); }
+  void begin() { finding_ = nullptr; }
   /// The first finding about the instruction is the one that counts.
-  void note(ReadingFinding finding) {
-    if (!finding_) finding_ = std::move(finding);
+  [[gnu::cold]] void note(ReadingFinding finding) {
+    if (finding_ == nullptr) finding_ = std::make_unique<ReadingFinding>(std::move(finding));
   }
-  bool is_unresolved() const { return finding_.has_value(); }
-  std::optional<ReadingFinding> take_finding() { return std::exchange(finding_, std::nullopt); }
+  bool is_unresolved() const { return finding_ != nullptr; }
+  std::unique_ptr<ReadingFinding> take_finding() { return std::move(finding_); }
 
  private:
   bool operand(int depth);
@@ -73,7 +73,7 @@ class OperandParser {
   Cursor& cursor_;
   ir::Function& function_;
   const isa::Spelling* spelling_ = nullptr;
-  std::optional<ReadingFinding> finding_;
+  std::unique_ptr<ReadingFinding> finding_;
   /// Operands whose list is still being read; the innermost list is on top.
   std::vector<ir::Operand> stack_;
 };

@@ -31,6 +31,27 @@ TEST(Hostile, AResultThatOverwritesTheBarriersNumber) {
   }
 }
 
+// What a parser that recovers may have kept.
+TEST(Hostile, WhatNobodyUnderstandsDoesNotRun) {
+  const auto refusal = [](const std::string& text) {
+    syntax::ParseOptions options;
+    options.recover = true;
+    const auto program = decode(syntax::parse_all(text, "odd.ptx", options).module, "");
+    return program ? std::string("runs") : std::string(program.error().code());
+  };
+  EXPECT_EQ(refusal(entry("mov.u32 %r1, 1;\nret;")), "runs");
+  EXPECT_EQ(refusal(entry("mov.u32 %nowhere, 1;\nret;")), "PTX0103");
+  EXPECT_EQ(refusal(entry(".reg .b32 x, x;\nret;")), "PTX0104");
+  EXPECT_EQ(refusal(entry("frobnicate %r1;\nret;")), "PTX0201");
+  EXPECT_EQ(refusal(entry("mov.u33 %r1, 1;\nret;")), "PTX0202");
+  EXPECT_EQ(refusal(entry("mov.u32 %r1 1;\nret;")), "PTX0902");
+  EXPECT_EQ(refusal(entry("mov.u32 `%r1, 1;\nret;")), "PTX0902");
+  EXPECT_EQ(refusal(entry("ret;") + ".global .b33 x;\n"), "PTX0902");
+  EXPECT_EQ(refusal(entry("ret;") + "`\n"), "PTX0902");
+  std::string old = entry("ret;");
+  EXPECT_EQ(refusal(old.replace(old.find("sm_90a"), 6, "sm_52")), "PTX0301");
+}
+
 TEST(Hostile, APairOfAnOddCluster) {
   const std::string body =
       "mov.u32 %r20, bar;\nmov.u32 %r21, tile;\nmov.u16 %h1, 4;\n"

@@ -88,7 +88,13 @@ TEST(Recover, WhatCannotBeReadIsAPart) {
   EXPECT_THAT(errors(recover(changed("// two kernels", "\x01 .global .b33 x; \x02"))),
               ElementsAre("\x01", ".global .b33 x;", "\x02"));
   EXPECT_THAT(errors(recover("no PTX at all")), ElementsAre("no PTX at all"));
-  EXPECT_THAT(errors(recover(kText)), IsEmpty());
+}
+
+TEST(Recover, ARightTextReadsAsEver) {
+  const syntax::Document document = recover(changed(".target", "/* sm_52 */ .target"));
+  EXPECT_THAT(errors(document), IsEmpty());
+  EXPECT_THAT(document.diagnostics(), IsEmpty());
+  EXPECT_EQ(format(document), format(parse(document.text())));
 }
 
 TEST(Recover, ReadingGoesOnBehindAnyNumberOfErrors) {
