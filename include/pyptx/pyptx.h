@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The front door for C++: pyptx::parse, recover, verify, print and format. Every layer has its own headers
-// beside this one.
+// The front door for C++: pyptx::parse, recover, verify, print and format. Every layer has its own
+// headers beside this one.
 #pragma once
 
 #include "pyptx/text/text.h"

@@ -162,6 +162,7 @@ Many<InstructionPart> instructions(const FunctionPart& part) {
 Many<VariablePart> parameters(const DocumentPtr& document,
                               const std::vector<ir::Variable>& variables) {
   std::vector<VariablePart> all;
+  all.reserve(variables.size());
   for (const ir::Variable& variable : variables) all.push_back(parameter(document, variable));
   return many<VariablePart>(all);
 }
@@ -183,9 +184,7 @@ nb::str name_of_symbol(const Part& part, ir::Symbol name) {
   return to_str(part.document->module().text(name));
 }
 
-}  // namespace
-
-void bind_parts(nb::module_& m) {
+void bind_location(nb::module_& m) {
   nb::class_<diag::Place>(m, "Location", "Where a part stands; lines and columns count from 1.")
       .def_ro("file", &diag::Place::file)
       .def_ro("line", &diag::Place::line)
@@ -195,7 +194,9 @@ void bind_parts(nb::module_& m) {
       .def("__str__", &place_text)
       .def("__repr__",
            [](const diag::Place& place) { return "<Location " + place_text(place) + ">"; });
+}
 
+void bind_operand(nb::module_& m) {
   nb::class_<OperandPart>(m, "Operand", "One operand of an instruction.")
       .def_prop_ro(
           "kind", [](const OperandPart& p) { return std::string(kind_name(p.operand.kind)); },
@@ -212,7 +213,9 @@ void bind_parts(nb::module_& m) {
       .def("__repr__", [](const OperandPart& p) {
         return repr("Operand", kind_name(p.operand.kind), operand_text(p));
       });
+}
 
+void bind_part(nb::module_& m) {
   nb::class_<Part>(m, "Part", "A part of a module's text. A part of kind error is kept unread.")
       .def_prop_ro("kind", [](const Part& p) { return std::string(p.kind); })
       .def_prop_ro(
@@ -220,7 +223,9 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro("location", &location, nb::sig("def location(self) -> Location"))
       .def("__str__", [](const Part& p) { return to_str(p.text()); })
       .def("__repr__", &part_repr);
+}
 
+void bind_instruction(nb::module_& m) {
   nb::class_<InstructionPart, Part>(m, "Instruction", "An instruction of a function.")
       .def_prop_ro("opcode", &opcode)
       .def_prop_ro("modifiers", &modifiers, "Without their dots.")
@@ -231,7 +236,9 @@ void bind_parts(nb::module_& m) {
           "is_resolved", [](const InstructionPart& p) { return p.resolved != nullptr; },
           "Whether the table has it and all of its names are declared.")
       .def("__repr__", [](const InstructionPart& p) { return repr("Instruction", "", p.text()); });
+}
 
+void bind_variable(nb::module_& m) {
   nb::class_<VariablePart, Part>(m, "Variable", "A variable or parameter.")
       .def_prop_ro("name",
                    [](const VariablePart& p) { return name_of_symbol(p, p.variable->name); })
@@ -250,7 +257,9 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro(
           "size", [](const VariablePart& p) { return p.variable->size(); }, "In bytes.")
       .def("__repr__", [](const VariablePart& p) { return repr("Variable", p.kind, p.text()); });
+}
 
+void bind_function(nb::module_& m) {
   nb::class_<FunctionPart, Part>(m, "Function", "An entry or a device function.")
       .def_prop_ro("name",
                    [](const FunctionPart& p) { return name_of_symbol(p, p.function->name); })
@@ -278,6 +287,17 @@ void bind_parts(nb::module_& m) {
             std::string(p.document->module().text(f.name)) + ": " +
             (f.is_declaration ? "a declaration" : std::to_string(count) + " instructions") + ">");
       });
+}
+
+}  // namespace
+
+void bind_parts(nb::module_& m) {
+  bind_location(m);
+  bind_operand(m);
+  bind_part(m);
+  bind_instruction(m);
+  bind_variable(m);
+  bind_function(m);
 }
 
 }  // namespace pyptx::python

@@ -29,11 +29,12 @@ std::string to_bytes(nb::handle text, const char* name) {
 }
 
 nb::str to_str(std::string_view bytes) {
+  const char* const data = bytes.data();
   const auto size = static_cast<Py_ssize_t>(bytes.size());
-  PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), size, "surrogatepass");
+  PyObject* text = PyUnicode_DecodeUTF8(data, size, "surrogatepass");
   if (text == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError) != 0) {
     PyErr_Clear();
-    text = PyUnicode_DecodeUTF8(bytes.data(), size, "surrogateescape");
+    text = PyUnicode_DecodeUTF8(data, size, "surrogateescape");
   }
   if (text == nullptr) nb::raise_python_error();
   return nb::steal<nb::str>(text);
