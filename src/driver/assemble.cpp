@@ -136,6 +136,7 @@ std::optional<Assembled> look_up(const CubinCache& cache, const CacheKey& key) {
 /// no effect then (ptxas C7504): accumulators that count on its registers are spilt, and the kernel
 /// takes ten times as long. ptxas compiles whole programs.
 bool has_setmaxnreg(std::string_view ptx) {
+  // one-place: about compilers, not about what is legal.
   return ptx.find("setmaxnreg") != std::string_view::npos;
 }
 

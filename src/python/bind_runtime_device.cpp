@@ -51,6 +51,7 @@ layout::MapType map_type(const std::string& dtype) {
       {Type::Tf32, MapType::TF32, MapType::TF32Ftz},
   };
   std::string_view name = dtype;
+  // one-place: the suffix of a map's element type, which no instruction spells.
   const bool is_flushed = name.ends_with(".ftz");
   if (is_flushed) name.remove_suffix(4);
   const Type moved = isa::element(isa::find_type(name).value_or(Type::None)).map;
