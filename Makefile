@@ -164,6 +164,7 @@ lint: build
 	PYTHONPATH=tools:python $(BIN)/python -m record.coverage --check docs/emulator
 	PYTHONPATH=tools:python $(BIN)/python -m results --check docs/results
 	$(BIN)/python tools/lint/words.py
+	$(BIN)/python tools/lint/named.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -10,6 +10,7 @@ TOOLS = Path(__file__).resolve().parent.parent / "tools" / "lint"
 sys.path.insert(0, str(TOOLS))
 
 import layers  # noqa: E402
+import named  # noqa: E402
 import sizes  # noqa: E402
 import tidy  # noqa: E402
 import words  # noqa: E402
@@ -67,6 +68,24 @@ def test_words_refuse_open_ends_paths_and_missing_licences():
     assert open_end == ["a.cpp:2: an open end: finish it or file it"]
     path = words.problems_of("a.cpp", licence + 'f("/ho' + 'me/me/x");\n')
     assert path == ["a.cpp:2: a path of one machine"]
+
+
+def test_named_refuses_what_is_not_there(tmp_path: Path):
+    (tmp_path / "src/emu").mkdir(parents=True)
+    (tmp_path / "src/emu/grid.cpp").write_text("void run() {}\n")
+    (tmp_path / "include/pyptx/isa").mkdir(parents=True)
+    (tmp_path / "include/pyptx/isa/type.h").write_text("\n")
+
+    def judged(text: str) -> list[str]:
+        names = ["src/emu/grid.cpp", "include/pyptx/isa/type.h", "isa/x.toml"]
+        return named.problems_of(tmp_path, names, "docs/a.md", text)
+
+    right = "`src/emu/grid.cpp:run` `src/emu/{grid,grid}.cpp` `src/*/NAME.cpp` `isa/type.h` `b/c.h`"
+    assert judged(f"a\n{right}\n`grid.cpp:run`\n") == []
+    assert judged("\n`src/emu/gird.cpp`") == ["docs/a.md:2: there is no src/emu/gird.cpp"]
+    assert judged("`src/emu/{grid,a}.cpp`") == ["docs/a.md:1: there is no src/emu/a.cpp"]
+    assert judged("`src/emu/grid.cpp:ru`") == ["docs/a.md:1: src/emu/grid.cpp has no ru"]
+    assert judged("in `gird.cpp`") == ["docs/a.md:1: there is no gird.cpp"]
 
 
 def test_tidy_depends_on_the_headers_of_the_project_only():
