@@ -3,7 +3,7 @@
 
 The entry takes nothing for granted: it looks for the places where these tensors differ as they are
 known to differ, reads the plain ones that way, and compares with what torch says (see
-src/python/torch_layout.h).
+src/python/torch/layout.h).
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cstring>
 
-#include "cluster.h"
+#include "machine/cluster.h"
+#include "memory/relaxed.h"
 #include "observe/observer.h"
 #include "race/detector.h"
-#include "relaxed.h"
 
 namespace pyptx::emu {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "async/reduce.h"
-#include "program.h"
+#include "decode/program.h"
 #include "pyptx/layout/tensor_map.h"
 
 namespace pyptx::emu {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string>
 
-#include "cluster.h"
+#include "machine/cluster.h"
+#include "memory/relaxed.h"
 #include "observe/observer.h"
 #include "race/detector.h"
-#include "relaxed.h"
 
 namespace pyptx::emu {
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <deque>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "sem/atomic_op.h"
+#include "sem/sync/atomic_op.h"
 
 namespace pyptx::emu {
 namespace {

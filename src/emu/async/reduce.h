@@ -4,7 +4,7 @@
 // element, memory = memory op operand.
 #pragma once
 
-#include "types.h"
+#include "decode/types.h"
 
 namespace pyptx::emu {
 

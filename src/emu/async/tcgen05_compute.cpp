@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "async/tcgen05_product.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "numerics/half.h"
 #include "numerics/panel.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "async/tcgen05_tile.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 
 namespace pyptx::emu {
 

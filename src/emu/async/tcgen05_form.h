@@ -4,7 +4,7 @@
 // operands stand in the list.
 #pragma once
 
-#include "program.h"
+#include "decode/program.h"
 #include "pyptx/layout/tcgen05_descriptor.h"
 
 namespace pyptx::emu {

@@ -4,7 +4,7 @@
 #include "async/tcgen05_queue.h"
 
 #include "async/tcgen05_tile.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "observe/observer.h"
 #include "race/detector.h"
 

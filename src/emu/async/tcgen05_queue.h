@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "async/tcgen05_form.h"
-#include "program.h"
+#include "decode/program.h"
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/layout/tcgen05_descriptor.h"
-#include "sem/tcgen05.h"
+#include "sem/tcgen05/tcgen05.h"
 
 namespace pyptx::emu {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "async/tcgen05_product.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "numerics/scaled_sum.h"
 
 namespace pyptx::emu {

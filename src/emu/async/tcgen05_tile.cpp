@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "numerics/panel.h"
 
 namespace pyptx::emu {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "async/tcgen05_queue.h"
-#include "cta.h"
+#include "machine/cta.h"
 #include "numerics/element.h"
 
 namespace pyptx::emu {

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "async/bulk_queue.h"
-#include "cluster.h"
+#include "machine/cluster.h"
+#include "memory/relaxed.h"
 #include "pyptx/layout/swizzle.h"
-#include "relaxed.h"
 
 namespace pyptx::emu {
 namespace {

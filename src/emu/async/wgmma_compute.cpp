@@ -10,7 +10,7 @@
 #include "async/wgmma_form.h"
 #include "async/wgmma_queue.h"
 #include "async/wgmma_tile.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "numerics/panel.h"
 #include "numerics/sparse.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "numerics/element.h"
-#include "sem/mma_form.h"
+#include "sem/matrix/mma_form.h"
 
 namespace pyptx::emu {
 

@@ -3,7 +3,7 @@
 // Order of matrix operations in a warpgroup. See wgmma_queue.h.
 #include "async/wgmma_queue.h"
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "observe/observer.h"
 
 namespace pyptx::emu {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "guard.h"
-#include "program.h"
+#include "decode/program.h"
+#include "decode/register_checks.h"
 
 namespace pyptx::emu {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "async/wgmma_form.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 
 namespace pyptx::emu {
 namespace {

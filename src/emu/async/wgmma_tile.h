@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "async/wgmma_queue.h"
-#include "cta.h"
+#include "machine/cta.h"
 #include "numerics/panel.h"
 #include "pyptx/layout/matrix_descriptor.h"
 

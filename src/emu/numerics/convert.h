@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

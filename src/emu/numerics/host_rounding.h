@@ -5,7 +5,7 @@
 
 #include <cfenv>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

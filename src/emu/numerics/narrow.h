@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "decode/types.h"
 #include "numerics/convert.h"
-#include "types.h"
 
 namespace pyptx::emu {
 

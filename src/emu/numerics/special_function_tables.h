@@ -5,7 +5,7 @@
 // (C0 << kShift) + kBias + (C1 x << kUnit) + (C2 x^2 << kUp).
 #pragma once
 
-#include "types.h"
+#include "decode/types.h"
 
 namespace pyptx::emu {
 

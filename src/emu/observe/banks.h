@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "observe/banks.h"
 #include "pyptx/isa/ids.h"
 

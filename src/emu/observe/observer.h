@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "decode/program.h"
 #include "observe/timeline.h"
-#include "program.h"
 #include "pyptx/emu/counters.h"
 
 namespace pyptx::emu {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 
 namespace pyptx::emu {
 

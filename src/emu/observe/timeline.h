@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "warp.h"
+#include "machine/warp.h"
 
 namespace pyptx::emu {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "observe/timeline.h"
 #include "pyptx/diag/render.h"
 

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "cluster.h"
-#include "label.h"
+#include "decode/label.h"
+#include "machine/cluster.h"
 #include "pyptx/support/concat.h"
 #include "race/detector.h"
 

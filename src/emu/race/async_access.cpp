@@ -6,7 +6,7 @@
 
 #include "async/bulk_queue.h"
 #include "async/wgmma_form.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

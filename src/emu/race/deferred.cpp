@@ -3,7 +3,7 @@
 // Reads that leave their stamps only when somebody asks. See deferred.h.
 #include "race/deferred.h"
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "pyptx/layout/matrix_descriptor.h"
 #include "race/detector.h"
 

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cta.h"
-#include "memory.h"
+#include "machine/cta.h"
+#include "memory/memory.h"
 #include "race/deferred.h"
 #include "race/global_shadow.h"
 #include "race/phases.h"

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "async/bulk_queue.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/advice.h"
 #include "race/detector.h"
 #include "race/launch_trace.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/advice.h"
 
 namespace pyptx::emu {

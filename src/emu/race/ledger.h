@@ -11,7 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "memory.h"
+#include "memory/memory.h"
 #include "race/global_shadow.h"
 
 namespace pyptx::emu {

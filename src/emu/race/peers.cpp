@@ -8,7 +8,7 @@
 #include <string>
 
 #include "async/tcgen05_queue.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/advice.h"
 #include "race/detector.h"
 

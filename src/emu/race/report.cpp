@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "cluster.h"
-#include "label.h"
+#include "decode/label.h"
+#include "machine/cluster.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {

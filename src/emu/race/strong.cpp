@@ -7,7 +7,7 @@
 // `red` acquires nothing.
 #include <algorithm>
 
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {

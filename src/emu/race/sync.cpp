@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What threads learn from each other: barriers, mbarriers, fences, waits for groups.
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "pyptx/emu/stream.h"
 #include "race/detector.h"
 

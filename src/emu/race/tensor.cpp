@@ -5,7 +5,7 @@
 // complete behind tcgen05.wait, mma and cp behind a commit and its mbarrier; across threads all of
 // it counts between fence::before_thread_sync and fence::after_thread_sync only.
 #include "async/tcgen05_queue.h"
-#include "cluster.h"
+#include "machine/cluster.h"
 #include "race/detector.h"
 
 namespace pyptx::emu {

@@ -3,7 +3,7 @@
 // One lane of a register as 64 bits: what the handlers that work lane by lane read and write.
 #pragma once
 
-#include "lanes.h"
+#include "sem/lanes.h"
 
 namespace pyptx::emu {
 

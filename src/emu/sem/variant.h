@@ -14,17 +14,17 @@
 #include <type_traits>
 #include <vector>
 
-#include "cluster.h"
-#include "lanes.h"
+#include "machine/cluster.h"
+#include "memory/relaxed.h"
 #include "numerics/half.h"
 #include "numerics/panel.h"
 #include "numerics/special_function_tables.h"
 #include "race/detector.h"
-#include "relaxed.h"
-#include "sem/access.h"
-#include "sem/compare.h"
-#include "sem/elementwise.h"
-#include "sem/functions.h"
+#include "sem/arithmetic/compare.h"
+#include "sem/arithmetic/elementwise.h"
+#include "sem/arithmetic/functions.h"
+#include "sem/lanes.h"
+#include "sem/memory/access.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define PYPTX_EMU_HAS_X86_VARIANTS 1

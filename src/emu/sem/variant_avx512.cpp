@@ -18,7 +18,7 @@
 namespace pyptx::emu::avx512 {
 #include "numerics/vector.inc"
 
-#include "sem/access.inc"
+#include "sem/memory/access.inc"
 }  // namespace pyptx::emu::avx512
 
 #if defined(__clang__)

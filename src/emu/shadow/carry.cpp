@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <string>
 
-#include "cluster.h"
-#include "lanes.h"
+#include "machine/cluster.h"
+#include "sem/lanes.h"
 #include "shadow/flow.h"
 #include "shadow/memory_flow.h"
 

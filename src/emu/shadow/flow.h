@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

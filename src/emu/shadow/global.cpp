@@ -7,7 +7,7 @@
 #include <bit>
 #include <string>
 
-#include "memory.h"
+#include "memory/memory.h"
 
 namespace pyptx::emu {
 namespace {

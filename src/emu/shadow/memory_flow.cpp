@@ -11,9 +11,9 @@
 #include <string>
 
 #include "async/wgmma_form.h"
-#include "cluster.h"
-#include "lanes.h"
-#include "types.h"
+#include "decode/types.h"
+#include "machine/cluster.h"
+#include "sem/lanes.h"
 
 namespace pyptx::emu {
 namespace {

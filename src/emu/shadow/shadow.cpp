@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "cluster.h"
-#include "label.h"
+#include "decode/label.h"
+#include "machine/cluster.h"
 
 namespace pyptx::emu {
 namespace {

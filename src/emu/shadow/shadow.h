@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "program.h"
+#include "decode/program.h"
 
 namespace pyptx::emu {
 

@@ -6,7 +6,7 @@
 
 #include "bench.h"
 #include "race/clock.h"
-#include "sem/format.h"
+#include "sem/control/format.h"
 
 namespace pyptx::emu {
 namespace {

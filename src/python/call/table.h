@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prepared specialisations of one kernel: what the tensors of a call must be for an image to be
+// launched as it is. Matching compares numbers; it asks Python nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "call/keywords.h"
+#include "pyptx/interop/image.h"
+#include "torch/torch.h"
+
+namespace pyptx::python {
+
+/// Tensors of one call, inputs and outputs together; a kernel with more takes the slow path.
+inline constexpr std::size_t kMaxTensors = 64;
+
+/// And specialisations: looking through many would cost more than it saves.
+inline constexpr std::size_t kMaxSpecialisations = 256;
+
+struct TensorShape {
+  dlpack::DataType type;
+  std::vector<std::int64_t> shape;
+  std::uint64_t bytes = 0;
+  bool column_major = false;          // else row-major; dense either way
+  std::vector<std::int64_t> strides;  // of an input whose dimensions lie in another order
+  std::uint64_t alignment = 1;        // of the address, a power of two
+
+  TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents, bool is_column);
+  bool operator==(const TensorShape& other) const {
+    return type == other.type && shape == other.shape && column_major == other.column_major &&
+           strides == other.strides;
+  }
+};
+
+/// What a call compares a tensor with. All of a specialisation's lie one behind the other, with
+/// their extents behind them, so that they are few lines of a cache that a launch has emptied.
+class ExpectedTensors {
+ public:
+  /// Adds one that is aligned to a power of two.
+  void add(const TensorShape& shape, std::uint64_t alignment);
+  std::size_t size() const { return tensors_.size(); }
+  /// Whether the views, from the tensor `first` on, are such tensors: type, shape, dense, aligned,
+  /// with memory for them, on `device`.
+  bool match(std::size_t first, std::span<const ReadTensor> views,
+             const dlpack::Device& device) const;
+
+ private:
+  struct Tensor {
+    dlpack::DataType type;
+    std::int32_t rank;
+    std::uint64_t bytes;
+    std::uint32_t zero_bits;  // of the address
+    std::uint32_t first;      // of its dimensions
+  };
+  struct Dimension {
+    std::int64_t extent;
+    std::int64_t stride;
+  };
+  std::vector<Tensor> tensors_;
+  std::vector<Dimension> dimensions_;
+};
+
+/// The tensors of a call.
+struct GivenTensors {
+  std::span<const ReadTensor> inputs;
+  std::uint64_t absent = 0;                            // a bit for each argument that is None
+  std::optional<std::span<const ReadTensor>> outputs;  // none where they are to be made
+};
+
+/// Counted by those who use it, under the interpreter's lock, since the table may drop it while a
+/// call that runs it has let the interpreter go.
+struct Specialisation {
+  // What every call reads comes first, close together.
+  ExpectedTensors expected;  // inputs, then outputs
+  KeywordValues keywords;
+  std::shared_ptr<interop::KernelImage> image;
+  Reference guards;          // of the values in `keywords`; null: none can change
+  Reference grid;            // grid(*scalars), where it depends on them; null: it is the plan's
+  Reference recorded;        // recorded(*args) where autograd records the call; null: the slow path
+  std::uint64_t absent = 0;  // a bit for each argument that is None
+  std::size_t users = 1;     // the table is one
+  dlpack::DeviceType device = dlpack::DeviceType::Cuda;
+  std::int32_t device_index = -1;   // -1: any of that type
+  bool makes_outputs = true;        // false: only for callers that bring such outputs
+  bool makes_column_major = false;  // an output that torch makes as an object alone
+  std::vector<TensorShape> outputs;
+  std::vector<TensorShape> inputs;
+  std::vector<OutputMaker> makers;
+
+  /// Works out alignments and output makers from the image's plan. False when the plan does not
+  /// count these tensors.
+  bool complete();
+  bool matches(const GivenTensors& tensors) const;
+  /// Whether both are for the same tensors and keywords.
+  bool is_for_the_same(const Specialisation& other) const;
+};
+
+struct StopUsing {
+  void operator()(Specialisation* specialisation) const {
+    if (--specialisation->users == 0) delete specialisation;
+  }
+};
+/// One use of a specialisation. Not std::shared_ptr, whose count costs a call two locked
+/// instructions.
+using SpecialisationUse = std::unique_ptr<Specialisation, StopUsing>;
+
+class CallTable {
+ public:
+  void add(SpecialisationUse specialisation);
+  /// What is dropped is freed last: that may run Python code, which may call the entry.
+  void clear() { const auto dropped = std::exchange(entries_, {}); }
+  int traverse(visitproc visit, void* arg) const;
+  std::size_t size() const { return entries_.size(); }
+  /// The specialisation for these tensors and keywords, or null. The last one found is tried first.
+  /// Whether its guards hold is for the caller to ask.
+  SpecialisationUse find(const GivenTensors& tensors, const CallKeywords& keywords);
+
+ private:
+  std::vector<SpecialisationUse> entries_;
+  std::size_t last_ = 0;
+};
+
+}  // namespace pyptx::python

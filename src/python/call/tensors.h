@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tensors of one call of an entry: inputs read, outputs taken or made, and what the caller
+// gets. It knows addresses and objects; launching is the entry's business.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "call/table.h"
+#include "torch/torch.h"
+
+namespace pyptx::python {
+
+class CallTensors {
+ public:
+  CallTensors() = default;
+  CallTensors(const CallTensors&) = delete;
+  CallTensors& operator=(const CallTensors&) = delete;
+  ~CallTensors();
+
+  /// False, with no error set, when an argument is not a tensor that can be read directly; None
+  /// stands for one that is left out.
+  bool read_inputs(PyObject* const* args, std::size_t count);
+  /// The same of tensors that autograd wants to know of, after read_inputs() has refused them.
+  bool read_recorded(PyObject* const* args, std::size_t count);
+  /// What was read, as a table looks for it.
+  GivenTensors given(bool with_outputs) const {
+    GivenTensors found{{views_.data(), input_count_}, absent_, std::nullopt};
+    if (with_outputs) found.outputs = {views_.data() + input_count_, output_count_};
+    return found;
+  }
+
+  /// Reads the caller's output tensors: one, or a tuple or list of them. False as above.
+  bool read_outputs(PyObject* out);
+  /// Whether two of the outputs share memory.
+  bool outputs_overlap(const Specialisation& specialisation) const;
+
+  /// Makes the outputs without the interpreter where torch can, so that one release of it spans
+  /// allocation and launch. False when it cannot; then make_objects() does, or says why not.
+  bool make_tensors(const Specialisation& specialisation);
+  bool can_make_tensors() const { return torch_->can_make(device()); }
+  /// Makes the outputs as objects. False with a Python error set.
+  bool make_objects(Specialisation& specialisation);
+
+  /// Tells autograd that the taken outputs were written. False with a Python error set.
+  bool mark_written() const { return torch_->mark_written(outputs_.data(), output_count_); }
+  /// The same for the inputs, which a kernel without outputs writes.
+  bool mark_inputs_written(PyObject* const* args) const {
+    return torch_->mark_written(args, input_count_);
+  }
+
+  /// The outputs as the caller gets them: None, one, or a tuple. Null with a Python error set.
+  PyObject* result();
+
+  const Torch& torch() const { return *torch_; }
+  const dlpack::Device& device() const { return views_[0].device; }
+  std::size_t input_count() const { return input_count_; }
+  std::size_t count() const { return input_count_ + output_count_; }
+  /// The address of a tensor, inputs first.
+  std::uint64_t address(std::size_t index) const { return views_[index].address(); }
+
+ private:
+  bool read_each(PyObject* const* args, std::size_t count);
+  bool wrap_made();
+
+  const Torch* torch_ = nullptr;
+  bool grad_ = false;
+  std::uint64_t absent_ = 0;
+  std::size_t input_count_ = 0;
+  std::size_t output_count_ = 0;
+  std::size_t made_count_ = 0;  // of the outputs, those that are no objects yet
+  // Elements beyond the counts hold nothing.
+  std::array<ReadTensor, kMaxTensors> views_;
+  std::array<PyObject*, kMaxTensors> outputs_;  // owned references
+  std::array<MadeTensor, kMaxTensors> made_;
+};
+
+}  // namespace pyptx::python
