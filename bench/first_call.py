@@ -148,7 +148,7 @@ def steps(name: str, clock: Clock) -> None:
 
     kernel = (make_sum if name == "vectors" else make_gemm)()
     if torch is not None:
-        clock.time("import pyptx's torch", lambda: importlib.import_module("pyptx._torch"))
+        clock.time("import pyptx's torch", lambda: importlib.import_module("pyptx._torch.eager"))
         clock.time("learn torch's layout", lambda: _core.torch_indirect(None))
     text = clock.time("trace", lambda: kernel.ptx(**dimensions(name)))
     clock.time("folders", _toolchain.announce_folders)

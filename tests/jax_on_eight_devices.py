@@ -25,7 +25,8 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import sample_kernels
-from pyptx import LaunchError, _jax, differentiable_kernel
+from pyptx import LaunchError, differentiable_kernel
+from pyptx._jax import call_site
 
 RNG = np.random.default_rng(0)
 ROWS, COLUMNS = 32, 32
@@ -319,7 +320,7 @@ def check_an_eager_call_is_traced_once() -> None:
     for k in (batched, whole):
         k(x, w)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_jax.Site, "launch", refuse)
+            patch.setattr(call_site.Site, "launch", refuse)
             k(x, w)
 
 

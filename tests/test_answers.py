@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assembling import needs_assembler
-from pyptx import _answers, _toolchain, kernel, ptx, reg
+from pyptx import _toolchain, kernel, ptx, reg
+from pyptx._report import answers
 from pyptx.types import f32
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return run(command, *args, **kwargs)
 
     monkeypatch.setattr(subprocess, "run", counted)
-    monkeypatch.setattr(_answers, "_answers", _answers.Answers())
+    monkeypatch.setattr(answers, "_answers", answers.Answers())
     for name in ("cuobjdump", "nvdisasm"):
         monkeypatch.setenv(f"PYPTX_{name.upper()}", str(tool(tmp_path / name)))
     return seen
@@ -174,7 +175,7 @@ def test_a_caller_cannot_spoil_what_is_kept(runs: list[str]) -> None:
 
 def test_what_is_kept_is_bounded(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     k = build()
-    monkeypatch.setattr(_answers, "MOST_KEPT", 2)
+    monkeypatch.setattr(answers, "MOST_KEPT", 2)
     for n in (1, 2, 1, 3):
         k.sass(n=n)
     assert len(runs) == 3
@@ -182,18 +183,18 @@ def test_what_is_kept_is_bounded(runs: list[str], monkeypatch: pytest.MonkeyPatc
     assert len(runs) == 3
     k.sass(n=2)
     assert len(runs) == 4
-    monkeypatch.setattr(_answers, "MOST_CHARACTERS", len(SAID) - 1)
+    monkeypatch.setattr(answers, "MOST_CHARACTERS", len(SAID) - 1)
     for n in (4, 4, 5, 4):  # the latest is kept however long it is
         k.sass(n=n)
     assert len(runs) == 7
-    assert len(_answers._answers._kept) == 1
+    assert len(answers._answers._kept) == 1
 
 
 def test_what_is_kept_goes_with_its_kernel(runs: list[str]) -> None:
     k = build()
     k.sass()
     k.report()
-    assert len(_answers._answers._kept) == 1
+    assert len(answers._answers._kept) == 1
     del k
     gc.collect()
-    assert len(_answers._answers._kept) == 0
+    assert len(answers._answers._kept) == 0

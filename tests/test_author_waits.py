@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from pyptx import _source, _source_index
+from pyptx._source import index, places
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -63,7 +63,7 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return parse(text, *args, **kwargs)
 
     monkeypatch.setattr(ast, "parse", counted)
-    monkeypatch.setattr(_source_index, "_kept", {})
+    monkeypatch.setattr(index, "_kept", {})
     return seen
 
 
@@ -90,7 +90,7 @@ def test_a_watched_run_reads_no_source(
     tmp_path: Path, parses: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     k = build(tmp_path, 30)
-    monkeypatch.setattr(_source, "place", lambda *given: pytest.fail("a place was looked up"))
+    monkeypatch.setattr(places, "place", lambda *given: pytest.fail("a place was looked up"))
     _, report = k.emulate(ONES, report=True, trace=tmp_path / "trace.json")
     assert parses == []
     source = (tmp_path / "blocks_30.py").read_text().splitlines()
@@ -174,10 +174,10 @@ def test_a_file_is_parsed_once_for_all_of_its_places(tmp_path: Path, parses: lis
     spans = spans_of(path.read_text())
     parses.clear()
     for span in spans:
-        found = _source.place(str(path), span, False, "whole", 0)
+        found = places.place(str(path), span, False, "whole", 0)
         assert found == (str(path), span[0], 10, span[0], 30, "    with ptx.range_(0, turns):")
     assert len(parses) == 1
-    argument = _source.place(str(path), spans[0], False, "argument", 0xFFFF, "stop")
+    argument = places.place(str(path), spans[0], False, "argument", 0xFFFF, "stop")
     assert argument[2:5] == (24, spans[0][0], 29)
     assert parses.count(path.read_text()) == 1
 
@@ -186,7 +186,7 @@ def test_an_edited_file_is_read_again(tmp_path: Path, parses: list[str]) -> None
     path = tmp_path / "edited.py"
     for name in ("first", "another_one"):
         path.write_text(f"with {name}(0):\n    pass\n")
-        found = _source.place(str(path), (1, 0, 2, 8), False, "whole", 0)
+        found = places.place(str(path), (1, 0, 2, 8), False, "whole", 0)
         assert found == (str(path), 1, 6, 1, 6 + len(name) + 3, f"with {name}(0):")
     assert len(parses) == 2
 
@@ -198,7 +198,7 @@ def test_texts_of_one_name_are_told_apart(
     for text in (*texts, texts[0], texts[0]):
         entry = (len(text), None, text.splitlines(keepends=True), "<stdin>")
         monkeypatch.setitem(linecache.cache, "<stdin>", entry)
-        found = _source.place("<stdin>", (1, 0, 2, 5), False, "whole", 0)
+        found = places.place("<stdin>", (1, 0, 2, 5), False, "whole", 0)
         assert found[2:] == (6, 1, text.index(":") + 1, text.splitlines()[0])
     assert len(parses) == 3  # the last two are one text, in lists of their own
 
@@ -207,21 +207,21 @@ def test_what_cannot_be_parsed_keeps_its_place(tmp_path: Path, parses: list[str]
     path = tmp_path / "broken.py"
     path.write_text("with a(0:\n    x\n")
     for _ in range(3):
-        assert _source.place(str(path), (1, 0, 2, 5), False, "whole", 0)[1:5] == (1, 1, 2, 6)
+        assert places.place(str(path), (1, 0, 2, 5), False, "whole", 0)[1:5] == (1, 1, 2, 6)
     assert len(parses) == 1
-    assert _source.place("<gone>", (3, -1, 0, -1), False, "whole", 0) == ("<gone>", 3, 0, 3, 0, "")
+    assert places.place("<gone>", (3, -1, 0, -1), False, "whole", 0) == ("<gone>", 3, 0, 3, 0, "")
 
 
 def test_trees_of_few_files_are_kept(tmp_path: Path, parses: list[str]) -> None:
-    for number in range(3 * _source_index.MOST_KEPT):
+    for number in range(3 * index.MOST_KEPT):
         path = tmp_path / f"file_{number}.py"
         path.write_text(f"with a({number}):\n    x\n")
-        _source.place(str(path), (1, 0, 2, 5), False, "whole", 0)
-    assert len(_source_index._kept) == _source_index.MOST_KEPT
+        places.place(str(path), (1, 0, 2, 5), False, "whole", 0)
+    assert len(index._kept) == index.MOST_KEPT
 
 
 def test_places_are_found_from_many_threads(tmp_path: Path, parses: list[str]) -> None:
-    paths = [tmp_path / f"file_{number}.py" for number in range(2 * _source_index.MOST_KEPT)]
+    paths = [tmp_path / f"file_{number}.py" for number in range(2 * index.MOST_KEPT)]
     for number, path in enumerate(paths):
         path.write_text(f"with a({10**number}):\n    x\n")
     wrong: list[Any] = []
@@ -229,7 +229,7 @@ def test_places_are_found_from_many_threads(tmp_path: Path, parses: list[str]) -
     def look(first: int) -> None:
         for turn in range(60):
             number = (first + turn) % len(paths)
-            found = _source.place(str(paths[number]), (1, 0, 2, 5), False, "whole", 0)
+            found = places.place(str(paths[number]), (1, 0, 2, 5), False, "whole", 0)
             if found[2:5] != (6, 1, 10 + number):
                 wrong.append(found)
 
@@ -239,4 +239,4 @@ def test_places_are_found_from_many_threads(tmp_path: Path, parses: list[str]) -
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(_source_index._kept) <= _source_index.MOST_KEPT
+    assert len(index._kept) <= index.MOST_KEPT

@@ -30,7 +30,7 @@ from bad_calls import (  # noqa: E402
     with_raw,
 )
 from bad_calls_table import CASES  # noqa: E402
-from pyptx._torch import kind_problem, memory_problem  # noqa: E402
+from pyptx._torch.eager import kind_problem, memory_problem  # noqa: E402
 from test_torch_handles import vector_add_handle  # noqa: E402
 
 ones = torch.ones

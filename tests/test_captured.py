@@ -21,8 +21,8 @@ import captured_functions  # noqa: F401
 import captured_objects  # noqa: F401
 from captured import CASES
 from pyptx import CaptureWarning, LaunchError, Layout, Tile, _core, kernel, ptx, reg
-from pyptx._capture_walk import MOST_BYTES
-from pyptx._captures import Captures, freeze
+from pyptx._captures.captures import Captures, freeze
+from pyptx._captures.walk import MOST_BYTES
 from pyptx.types import f32, u32
 from test_captures import make
 

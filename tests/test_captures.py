@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, _core, kernel, ptx, reg
-from pyptx._captures import Captures, freeze
+from pyptx._captures.captures import Captures, freeze
 from pyptx.types import f32, u32
 
 VALUE: Any = 1.0

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel, ptx, reg
-from pyptx._captures import Captures
-from pyptx._code_names import names_read
+from pyptx._captures.captures import Captures
+from pyptx._captures.code_names import names_read
 from pyptx.types import f32, u32
 from test_captures import Base, check_changes
 

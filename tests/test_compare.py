@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from pyptx import _bench_clocks, bench
-from pyptx._nvml import Sensors
+from pyptx import bench
+from pyptx._bench import clocks
+from pyptx._bench.nvml import Sensors
 
 
 class ScriptedClock:
@@ -149,7 +150,7 @@ def test_the_host_waits_for_arrays_under_way() -> None:
         def block_until_ready(self) -> None:
             waited.append(True)
 
-    _bench_clocks.HostClock().time(lambda: (Array(), Array()), 3)
+    clocks.HostClock().time(lambda: (Array(), Array()), 3)
     assert waited == [True, True]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyptx import LaunchError, Tile, differentiable_kernel, kernel, ptx, reg, types
-from pyptx._dtypes import element_bits
+from pyptx._call.element_types import element_bits
 from pyptx.kernel import Kernel
 from pyptx.types import f32
 

@@ -9,7 +9,14 @@ import pytest
 
 import pyptx
 from pyptx import Tile, _core, kernel, ptx, reg, types
-from pyptx._dtypes import accepts, element_bits, framework_name, nbytes, ptx_name, stored_name
+from pyptx._call.element_types import (
+    accepts,
+    element_bits,
+    framework_name,
+    nbytes,
+    ptx_name,
+    stored_name,
+)
 
 torch = pytest.importorskip("torch")
 np = pytest.importorskip("numpy")

@@ -21,7 +21,7 @@ from pyptx._errors import LaunchError
 from pyptx.types import f32, f64, u32
 
 jax = pytest.importorskip("jax")
-from pyptx import _jax  # noqa: E402
+from pyptx._jax import call_site  # noqa: E402
 
 RNG = np.random.default_rng(0)
 
@@ -132,7 +132,7 @@ def test_a_dimension_given_by_keyword_holds_for_the_call_that_was_written(batche
 def test_an_eager_call_of_a_batched_kernel_is_traced_once(batched: Any, monkeypatch: Any) -> None:
     x, w = randn(7, 32), randn(32)
     batched(x, w)
-    monkeypatch.setattr(_jax.Site, "launch", lambda *_: pytest.fail("traced again"))
+    monkeypatch.setattr(call_site.Site, "launch", lambda *_: pytest.fail("traced again"))
     np.testing.assert_array_equal(batched(x, w), np.asarray(x) * np.asarray(w))
 
 
@@ -312,8 +312,8 @@ def test_other_platforms_are_refused(batched: Any, monkeypatch: Any) -> None:
 @pytest.fixture
 def unregistered(monkeypatch: Any) -> None:
     """As in a process that has not called a kernel yet."""
-    monkeypatch.setattr(_jax, "_registered", {})
-    monkeypatch.setattr(_jax, "_calls", {})
+    monkeypatch.setattr(call_site, "_registered", {})
+    monkeypatch.setattr(call_site, "_calls", {})
 
 
 def is_refused(k: Any, message: str, rows: int) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import sample_kernels
 from pyptx import LaunchError, Layout, Tile, kernel, ptx, reg, smem
-from pyptx._captures import Captures
+from pyptx._captures.captures import Captures
 from pyptx.kernel import Kernel, TensorSpec, TmaDescriptorHandle
 from pyptx.types import bf16, f32, u32
 from sample_kernels import scaled_copy

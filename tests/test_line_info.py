@@ -10,7 +10,7 @@ import pytest
 
 from assembling import needs_assembler
 from pyptx import _toolchain, kernel, ptx, reg
-from pyptx._report import occupancy
+from pyptx._report.costs import occupancy
 from pyptx.types import f32, u32
 
 HERE = __file__

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from example_modules import example
-from pyptx import EmulatorError, _core, _runtime
+from pyptx import EmulatorError, _core
+from pyptx._call import first_call
 from pyptx.kernel import Kernel
 
 torch = pytest.importorskip("torch")
@@ -89,25 +90,25 @@ def build(name: str) -> tuple[Any, list[Any], list[tuple[int, ...]]]:
 @cache
 def prepared(name: str) -> tuple[Any, list[Any]]:
     """The image of an example's kernel, and its tensors."""
-    from pyptx import _torch
+    from pyptx._torch import eager
 
     kernel, inputs, shapes = build(name)
     tensors = [*inputs, *(torch.empty(shape, dtype=torch.float32) for shape in shapes)]
-    arrays = [_torch.describe(tensor) for tensor in tensors]
+    arrays = [eager.describe(tensor) for tensor in tensors]
     captures = kernel._refreshed().captures
     count = len(inputs)
-    ready = _runtime.prepare(kernel, captures, arrays[:count], arrays[count:], {}, kernel.arch)
+    ready = first_call.prepare(kernel, captures, arrays[:count], arrays[count:], {}, kernel.arch)
     assert ready.image is not None
     return ready.image, tensors
 
 
 def launch(name: str, text: str) -> None:
     """Run the text in place of the kernel's own, with the checks."""
-    from pyptx import _torch
+    from pyptx._torch import eager
 
     image, tensors = prepared(name)
     image = _core.KernelImage(text, image.target, image.plan)
-    arrays = [_torch.describe(tensor) for tensor in tensors]
+    arrays = [eager.describe(tensor) for tensor in tensors]
     pointers = [array.pointer for array in arrays]
     sizes = [array.nbytes for array in arrays]
     _core.emulate(image, pointers, sizes, seed=1, schedule="random", checks="races")

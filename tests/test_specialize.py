@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from pyptx import Tile, kernel, ptx, reg
-from pyptx._dtypes import nbytes
-from pyptx._specialize import MOST_KEPT
+from pyptx._call.element_types import nbytes
+from pyptx._call.specialize import MOST_KEPT
 from pyptx.types import f32, u32
 from test_captures import make
 

@@ -25,12 +25,12 @@ torch = pytest.importorskip("torch")
 
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 
-from pyptx import _torch_graph, _torch_op  # noqa: E402
+from pyptx._torch import graph, operators  # noqa: E402
 
 # By version, not by what was registered: with a newer one, missing operators are a failure.
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10):
     pytest.skip("torch takes operators like ours from 2.10 on", allow_module_level=True)
-assert _torch_op.has_launch
+assert operators.has_launch
 
 cuda = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -76,7 +76,7 @@ def column_major(device: str) -> Any:
 
 def text_of(k: Any, *inputs: Any, outs: Any = None, options: str = "", **keywords: Any) -> str:
     """What an exported graph would carry."""
-    text = _torch_graph.of_call(k, inputs, outs, options, keywords)
+    text = graph.of_call(k, inputs, outs, options, keywords)
     assert text is not None
     assert "\n" in text
     return text
@@ -191,7 +191,7 @@ def test_a_compiled_graph_follows_after_an_interrupt(monkeypatch: pytest.MonkeyP
     number[0] = 2.0
     for maker in ("SavedKernel", "GraphKernel"):
         with monkeypatch.context() as patch:
-            patch.setattr(_torch_graph._core, maker, interrupted)
+            patch.setattr(graph._core, maker, interrupted)
             with pytest.raises((RuntimeError, KeyboardInterrupt)):
                 compiled(x)
     assert compiled(x) == 2.0
@@ -200,8 +200,8 @@ def test_a_compiled_graph_follows_after_an_interrupt(monkeypatch: pytest.MonkeyP
 def test_a_compiled_graph_outlives_its_kernel() -> None:
     x = torch.randn(32)
     k = sample_kernels.build_scale(3.0)
-    name = _torch_graph._name  # the name that a compiled graph would hold
-    call = _torch_graph._Call(k, [_torch_graph._array(x)], None, {})
+    name = graph._name  # the name that a compiled graph would hold
+    call = graph._Call(k, [graph._array(x)], None, {})
     captures = k._refreshed().captures
     text = name(call.settle(k, captures), k, "", call, captures)
     assert torch.equal(launch([x], text)[0], 3 * x)
@@ -337,12 +337,12 @@ def test_a_written_output_cannot_be_differentiated_through() -> None:
 def test_calls_that_no_text_can_stand_for() -> None:
     k = sample_kernels.build_vector_add()
     empty = torch.empty(0)
-    assert _torch_graph.of_call(k, (empty, empty), None, "", {}) is None
+    assert graph.of_call(k, (empty, empty), None, "", {}) is None
     meta = torch.empty(8, device="meta")
-    assert _torch_graph.of_call(k, (meta, meta), None, "", {}) is None
+    assert graph.of_call(k, (meta, meta), None, "", {}) is None
     opaque = sample_kernels.build_scale(iter(()))  # type: ignore[arg-type]
     x = torch.randn(32)
-    assert _torch_graph.of_call(opaque, (x,), None, "", {}) is None
+    assert graph.of_call(opaque, (x,), None, "", {}) is None
 
 
 def test_a_kernel_of_another_process_is_named_with_the_ways_out() -> None:
@@ -360,9 +360,9 @@ torch_support.register_operators()
 program = torch.export.load(sys.argv[1])
 x = torch.arange(64.0)
 import sample_kernels
-from pyptx import _torch_graph
+from pyptx._torch import graph
 k = sample_kernels.build_vector_add()
-text = _torch_graph.of_call(k, (x, x), None, "", {})
+text = graph.of_call(k, (x, x), None, "", {})
 compiled = torch.compile(k, backend="aot_eager")
 is_right = torch.equal(program.module()(x), 4 * x) and torch.equal(compiled(x, x), 2 * x)
 print(json.dumps([is_right, text.partition(chr(10))[0]]))

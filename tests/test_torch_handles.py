@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import sample_kernels
-from pyptx import Tile, _handles, torch_support
+from pyptx import Tile, torch_support
+from pyptx._call import handles
 from pyptx._errors import LaunchError
 from pyptx.jax_support import (
     add_scalar_param_to_shim,
@@ -19,7 +20,7 @@ from pyptx.types import f32
 
 torch = pytest.importorskip("torch")
 
-from pyptx import _torch_handle  # noqa: E402
+from pyptx._torch import handles as torch_handles  # noqa: E402
 
 cuda = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -67,7 +68,7 @@ def test_opcheck(device: str) -> None:
     x = torch.randn(300, device=device)
     handle, launch = vector_add_handle(300)
     config = [*launch["grid"], *launch["block"], 1, 1, 1, 0]
-    [result] = _torch_handle.results_of(launch["out_specs"], launch["out_shape_env"])
+    [result] = torch_handles.results_of(launch["out_specs"], launch["out_shape_env"])
     assert result == ("f32", (300,), False)
     torch.library.opcheck(
         torch.ops.pyptx.launch_handle.default,
@@ -129,15 +130,15 @@ def test_parameters_may_come_before_the_dimensions() -> None:
     handle = get_cubin_registry().register(text.replace("C)", "C, .param .u32 S)"), "vector_add")
     add_scalar_param_to_shim(handle, 7)
     register_launch_config(handle, 0, (3, 1, 1), (128, 1, 1))
-    assert len(_handles._launch(handle).scalars) == 1
+    assert len(handles._launch(handle).scalars) == 1
     register_launch_config(handle, 0, (3, 1, 1), (128, 1, 1))
-    assert not _handles._launch(handle).scalars, "said again, it begins anew"
+    assert not handles._launch(handle).scalars, "said again, it begins anew"
 
 
 def test_a_function_without_its_text_is_launched_as_it_is() -> None:
     handle = get_cubin_registry().register("", "k", b"\x7fELF", cu_function=1234)
     register_launch_config(handle, 1234, (1, 1, 1), (64, 1, 1))
-    assert _handles.is_raw(handle)
+    assert handles.is_raw(handle)
 
 
 @pytest.mark.parametrize(
@@ -151,15 +152,15 @@ def test_a_function_without_its_text_is_launched_as_it_is() -> None:
     ],
 )
 def test_the_entry_that_a_text_means(text: str, name: str) -> None:
-    assert _handles.entry_name(text) == name
+    assert handles.entry_name(text) == name
 
 
 def test_the_header_of_a_text_is_read_by_the_parser() -> None:
     head = ".version 8.0\n/* .target sm_10 */ .target // sm_20\n sm_90a, debug\n"
-    assert _handles.target_of(head) == "sm_90a"
-    assert _handles.target_of(".version 7.0\n.target sm_52\n") == "sm_52"
+    assert handles.target_of(head) == "sm_90a"
+    assert handles.target_of(".version 7.0\n.target sm_52\n") == "sm_52"
     for text in ("", "// .target sm_90a", ".version 8.0"):
         with pytest.raises(LaunchError, match=r"no \.target"):
-            _handles.target_of(text)
+            handles.target_of(text)
         with pytest.raises(LaunchError, match=r"no \.entry"):
-            _handles.entry_name(text)
+            handles.entry_name(text)

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from torch._inductor.utils import run_and_get_code  # noqa: E402
 
-from pyptx import _torch_inductor  # noqa: E402
+from pyptx._torch import inductor  # noqa: E402
 
 SETTINGS = {"factor": 2.0}
 
@@ -67,7 +67,7 @@ def compiled(function: Any, *args: Any) -> tuple[Any, str]:
 
 
 def entries_of(code: str) -> list[Any]:
-    return [entry for name, entry in _torch_inductor._entries.items() if repr(name) in code]
+    return [entry for name, entry in inductor._entries.items() if repr(name) in code]
 
 
 def test_one_output_several_and_out() -> None:
@@ -110,13 +110,13 @@ def test_a_change_is_seen_and_learnt() -> None:
 def test_what_the_entry_does_not_take_goes_to_the_operator() -> None:
     made, code = compiled(make_times(), torch.ones(1))
     [entry] = entries_of(code)
-    [name] = [name for name in _torch_inductor._entries if repr(name) in code]
+    [name] = [name for name in inductor._entries if repr(name) in code]
     hits = entry.hits
     with pytest.raises(RuntimeError, match="must be f32"):
-        _torch_inductor.launch_one([torch.ones(2)], name)
+        inductor.launch_one([torch.ones(2)], name)
     assert entry.hits == hits
     with pytest.raises(RuntimeError, match="does not know"):
-        _torch_inductor.launch_one([torch.ones(1)], "pyptx-kernel 1 1 " + "0" * 64)
+        inductor.launch_one([torch.ones(1)], "pyptx-kernel 1 1 " + "0" * 64)
     assert float(made(torch.ones(1))) == 2.0
 
 

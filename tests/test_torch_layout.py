@@ -16,7 +16,7 @@ from pyptx.types import f32
 
 torch = pytest.importorskip("torch")
 
-from pyptx import _torch_samples  # noqa: E402
+from pyptx._torch import samples  # noqa: E402
 
 LIES = {
     "the place of a tensor in its object was not found": "(row[0], row[1] + 8, *row[2:])",
@@ -29,9 +29,10 @@ PROGRAM = """
 import sys
 sys.path[:0] = {path!r}
 import torch
-from pyptx import _core, _torch_samples
-true_facts = _torch_samples.facts
-_torch_samples.facts = lambda tensor: (lambda row: {lie})(true_facts(tensor))
+from pyptx import _core
+from pyptx._torch import samples
+true_facts = samples.facts
+samples.facts = lambda tensor: (lambda row: {lie})(true_facts(tensor))
 import sample_kernels
 k = sample_kernels.build_vector_add()
 for n in (8, 8, 9, 8):
@@ -96,7 +97,7 @@ def test_peculiar_tensors_are_left_to_the_slow_path() -> None:
     k(x, x)
     hits = k._live.entry.hits
     outcomes = []
-    for tensor, *_ in _torch_samples.peculiar():
+    for tensor, *_ in samples.peculiar():
         try:
             k(tensor, x)
             outcomes.append("ran")

@@ -19,7 +19,8 @@ torch = pytest.importorskip("torch")
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
 
-from pyptx import _torch_op, torch_support  # noqa: E402
+from pyptx import torch_support  # noqa: E402
+from pyptx._torch import operators  # noqa: E402
 
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10):
     pytest.skip("torch takes operators like ours from 2.10 on", allow_module_level=True)
@@ -314,8 +315,8 @@ def test_opcheck() -> None:
     [result] = call(k._op_key, inputs, options)
     check(result, 0.5, 7)
 
-    inner = _torch_op._Arguments(k._op_key, inputs, options)
-    text = _torch_op._torch_graph.of_call(k, inner.tensors, None, options, inner.keywords)
+    inner = operators._Arguments(k._op_key, inputs, options)
+    text = operators.graph.of_call(k, inner.tensors, None, options, inner.keywords)
     assert "\nscalar f32 - alpha\nscalar u32 - count\n" in text
     torch.library.opcheck(launch_one, (inputs, text))
     check(launch_one(inputs, text), 0.5, 7)

@@ -8,7 +8,8 @@ traced text runs from PyTorch, from `jax.jit`, and on the CPU emulator where the
 from __future__ import annotations
 
 from pyptx import ptx, reg, smem
-from pyptx._bound import BoundKernel, load
+from pyptx._call.bound_kernel import BoundKernel, load
+from pyptx._call.first_call import detect_arch
 from pyptx._core import Diagnostic, EmulatorStream, Module
 from pyptx._errors import (
     ArgumentTypeError,
@@ -28,7 +29,6 @@ from pyptx._errors import (
     VerifyError,
 )
 from pyptx._intrinsic import intrinsic
-from pyptx._runtime import detect_arch
 from pyptx._tune import Trial, Tuned, tune
 from pyptx._verify import verify
 from pyptx.kernel import kernel

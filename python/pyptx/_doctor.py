@@ -167,7 +167,7 @@ def _jax() -> list[Finding]:
 
 
 def _jax_handlers() -> Finding:
-    from pyptx import _jax as glue
+    from pyptx._jax import call_site as glue
 
     problem = glue.registration_problem()
     if problem is not None:

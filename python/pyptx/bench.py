@@ -20,8 +20,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pyptx._bench_clocks import EventClock, HostClock, find_clock
-from pyptx._bench_plot import Bar, draw
+from pyptx._bench.clocks import EventClock, HostClock, find_clock
+from pyptx._bench.plot import Bar, draw
 
 __all__ = ["Arm", "Comparison", "compare"]
 

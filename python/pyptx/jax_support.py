@@ -18,9 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from pyptx import _core, _handles, _toolchain
-from pyptx._dtypes import ptx_name
-from pyptx._tma import default_box, flat_map, view_map
+from pyptx import _core, _toolchain
+from pyptx._call import handles
+from pyptx._call.element_types import ptx_name
+from pyptx._call.tensor_maps import default_box, flat_map, view_map
 from pyptx.specs import Layout, Tile
 
 __all__ = [
@@ -82,7 +83,7 @@ class CubinRegistry:
         module: Any = None,
     ) -> int:
         """Insert a compiled kernel record and return its process-local handle."""
-        handle = _handles.new_handle()
+        handle = handles.new_handle()
         record = CubinRecord(
             handle,
             ptx_source,
@@ -106,10 +107,10 @@ class CubinRegistry:
     def clear(self) -> None:
         """Drop all registered kernel records."""
         with self._lock:
-            handles = list(self._records)
+            registered = list(self._records)
             self._records.clear()
-        for handle in handles:
-            _handles.forget(handle)
+        for handle in registered:
+            handles.forget(handle)
 
 
 _registry = CubinRegistry()
@@ -131,9 +132,9 @@ def shim_load_error() -> str | None:
     Where JAX is loaded, that includes a jaxlib that is older than the one pyptx was built for.
     """
     if hasattr(sys.modules.get("jax"), "Array"):
-        from pyptx import _jax
+        from pyptx._jax import call_site
 
-        return _jax.registration_problem()
+        return call_site.registration_problem()
     try:
         _core.xla_target_capsules()
     except ImportError as error:
@@ -153,8 +154,8 @@ def compile_ptx_to_cubin(
     if not has_driver:
         return None
     _toolchain.announce_folders()
-    entry = kernel_name or _handles.entry_name(ptx_source)
-    return _handles.load_function(ptx_source, arch, entry, dynamic_smem_bytes)
+    entry = kernel_name or handles.entry_name(ptx_source)
+    return handles.load_function(ptx_source, arch, entry, dynamic_smem_bytes)
 
 
 def register_launch_config(
@@ -166,12 +167,12 @@ def register_launch_config(
     smem_bytes: int = 0,
 ) -> None:
     """Say how `handle` is launched. Call it once, after compilation."""
-    _handles.set_launch(handle, cu_function, grid, block, cluster, smem_bytes)
+    handles.set_launch(handle, cu_function, grid, block, cluster, smem_bytes)
 
 
 def add_scalar_param_to_shim(handle: int, value: int, size: int = 4) -> None:
     """Add a raw scalar `.param` (the low `size` bytes of `value`) to a handle's launch."""
-    _handles.add_scalar(handle, value, size)
+    handles.add_scalar(handle, value, size)
 
 
 def synthesize_tma_descriptor(
@@ -190,7 +191,7 @@ def synthesize_tma_descriptor(
     """
     name, way = ptx_name(dtype), Layout(layout)
     box = tuple(box_shape) if box_shape is not None else default_box(shape, name, way)
-    return _handles.keep_map(flat_map(tuple(shape), name, box, way), placeholder_ptr)
+    return handles.keep_map(flat_map(tuple(shape), name, box, way), placeholder_ptr)
 
 
 def synthesize_tma_descriptor_3d(
@@ -213,14 +214,14 @@ def synthesize_tma_descriptor_3d(
     tensor_map = view_map(
         (height, width), ptx_name(dtype), (box_major, box_minor), swizzle, padding
     )
-    return _handles.keep_map(tensor_map, placeholder_ptr)
+    return handles.keep_map(tensor_map, placeholder_ptr)
 
 
 def add_tma_spec_to_shim(
     handle: int, xla_arg_index: int, host_blob_ptr: int, device_blob_ptr: int
 ) -> None:
     """Add a tensor map over argument `xla_arg_index` to a handle's launch."""
-    _handles.add_map(handle, xla_arg_index, host_blob_ptr, device_blob_ptr)
+    handles.add_map(handle, xla_arg_index, host_blob_ptr, device_blob_ptr)
 
 
 def set_mock_ffi_callback(callback: Callable[..., Any] | None) -> None:
@@ -239,9 +240,9 @@ def ensure_ffi_registered() -> bool:
         import jax  # noqa: F401
     except ImportError:
         return False
-    from pyptx import _jax
+    from pyptx._jax import call_site
 
-    return _jax.register_targets()
+    return call_site.register_targets()
 
 
 def export_checks() -> list[Any]:
@@ -252,9 +253,9 @@ def export_checks() -> list[Any]:
     """
     from jax.export import DisabledSafetyCheck
 
-    from pyptx import _jax
+    from pyptx._jax import call_site
 
-    return [DisabledSafetyCheck.custom_call(_jax.TARGET)]
+    return [DisabledSafetyCheck.custom_call(call_site.TARGET)]
 
 
 def call_kernel_via_ffi(
@@ -284,14 +285,14 @@ def call_kernel_via_ffi(
             cluster=cluster,
             smem_bytes=smem_bytes,
         )
-    from pyptx import _jax
+    from pyptx._jax import call_site
 
     shapes = [
-        _jax.result_type(str(spec.dtype_name), spec.resolve_shape(out_shape_env))
+        call_site.result_type(str(spec.dtype_name), spec.resolve_shape(out_shape_env))
         for spec in out_specs
     ]
-    if _handles.is_raw(cubin_handle):
-        return _jax.launch_handle(int(cubin_handle), inputs, shapes)
+    if handles.is_raw(cubin_handle):
+        return call_site.launch_handle(int(cubin_handle), inputs, shapes)
     count = len(inputs) + len(out_specs)
-    image = _handles.image(cubin_handle, count, (grid, block, cluster, smem_bytes))
-    return _jax.launch_image(image, inputs, shapes)
+    image = handles.image(cubin_handle, count, (grid, block, cluster, smem_bytes))
+    return call_site.launch_image(image, inputs, shapes)

@@ -4,7 +4,7 @@
 `kernel` turns a Python function into a `Kernel`: positional parameters are tensors, keyword-only
 ones template parameters, and every call in the body is an instruction. A kernel can be inspected
 (`.ptx`, `.module`, `.sass`), launched on CUDA tensors, and emulated on CPU tensors. The work is
-elsewhere: binding in `_bind`, tracing in `_specialize`, dispatch in `_runtime`.
+elsewhere, in `_call`: binding in `signature`, tracing in `specialize`, dispatch in `first_call`.
 """
 
 # The annotations are the documented ones, word by word.
@@ -21,19 +21,28 @@ from datetime import timedelta
 from os import PathLike, urandom
 from typing import TYPE_CHECKING, Any
 
-from pyptx import _answers, _bound, _core, _launch, _runtime, _toolchain
-from pyptx._bind import Signature, check_body, normalize_dim3, normalize_version, resolve_grid
-from pyptx._captures import Captures, warn_of_values
-from pyptx._emulation import EmulatorReport, run_options, run_words, stream_options
-from pyptx._limits import check_block, check_cluster
-from pyptx._report import Report, SourceLine
-from pyptx._specialize import Facts, Options, Specializer, Traced
-from pyptx._tensor import TensorSpec, TmaDescriptorHandle
+from pyptx import _core, _toolchain
+from pyptx._call import bound_kernel, first_call, settle
+from pyptx._call.emulation import EmulatorReport, run_options, run_words, stream_options
+from pyptx._call.limits import check_block, check_cluster
+from pyptx._call.live import Live
+from pyptx._call.placeholders import TensorSpec, TmaDescriptorHandle
+from pyptx._call.signature import (
+    Signature,
+    check_body,
+    normalize_dim3,
+    normalize_version,
+    resolve_grid,
+)
+from pyptx._call.specialize import Facts, Options, Specializer, Traced
+from pyptx._captures.captures import Captures, warn_of_values
+from pyptx._report import answers
+from pyptx._report.costs import Report, SourceLine
 from pyptx.specs import Tile
 from pyptx.torch_support import WRITES_INPUTS, call_compiled, is_traced
 
 if TYPE_CHECKING:
-    from pyptx._bound import BoundKernel
+    from pyptx._call.bound_kernel import BoundKernel
     from pyptx._core import EmulatorStream, Module
 
 __all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
@@ -43,44 +52,6 @@ __all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
 _PROCESS_TOKEN = urandom(16).hex()
 _numbers = itertools.count()
 kernels_by_key: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
-
-
-class _Live:
-    """The C entry that is valid while the captured values are what they were."""
-
-    __slots__ = ("_stale", "captures", "entry")
-
-    def __init__(self, owner: Kernel, captures: Captures) -> None:
-        # Weak, so that the entry does not keep the kernel that holds it.
-        scalars = [(name, kind) for kind, name in owner.signature.free_params]
-        self.entry = _core.Entry(functools.partial(_slow_path, weakref.ref(owner)), scalars)
-        self._stale = functools.partial(_stale, weakref.ref(owner))
-        self.watch(captures)
-
-    def watch(self, captures: Captures) -> None:
-        """Hold as long as these do; their content is that of the ones before."""
-        self.captures = captures
-        self.entry.watch(captures.guards, self._stale)
-
-
-def _owner(owner: weakref.ref[Kernel]) -> Kernel:
-    kernel_object = owner()
-    if kernel_object is None:
-        raise ReferenceError("the kernel of this entry is gone")
-    return kernel_object
-
-
-def _stale(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call again after something that the body reads may have changed."""
-    return _owner(owner)._refreshed().entry.run(*args, **kwargs)
-
-
-def _slow_path(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    kernel_object = _owner(owner)
-    captures = kernel_object._refreshed().captures
-    if not kernel_object._has_warned:
-        kernel_object._has_warned = captures.warn(kernel_object.signature.name)
-    return _runtime.call(kernel_object, captures, args, kwargs)
 
 
 class Kernel(_core.KernelBase):
@@ -227,7 +198,7 @@ class Kernel(_core.KernelBase):
         environment are what they were.
         """
         traced, _, _ = self._inspect(kwargs)
-        return _answers.sass(traced, lambda: self._image(traced))
+        return answers.sass(traced, lambda: self._image(traced))
 
     def source_map(self, **kwargs: Any) -> list[SourceLine]:
         """Trace, and say for each line of the text which line of the author's made it."""
@@ -245,7 +216,7 @@ class Kernel(_core.KernelBase):
         """
         traced, _, _ = self._inspect(kwargs)
         options = self.specializer.options
-        return _answers.report(
+        return answers.report(
             self.signature.name,
             traced,
             lambda: self._image(traced),
@@ -266,7 +237,7 @@ class Kernel(_core.KernelBase):
             for spec in specs
         )
         dtypes = tuple(None if spec is None else spec.dtype_name for spec in specs)
-        target = _runtime.resolve_target(self._arch, None)
+        target = first_call.resolve_target(self._arch, None)
         facts = Facts(shapes, dtypes, template, target)
         tracing = self.specializer.trace(facts, self._refreshed().captures)
         return tracing.traced, values, raw
@@ -338,7 +309,7 @@ class Kernel(_core.KernelBase):
         self.signature.refuse_arrays_by_keyword(kwargs)
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
-        results, counts = _runtime.call_emulated(self, captures, args, outs, kwargs, options)
+        results, counts = first_call.call_emulated(self, captures, args, outs, kwargs, options)
         return (results, EmulatorReport.of(counts)) if report else results
 
     def bind(self, *examples: Any, out: Any = None, **kwargs: Any) -> BoundKernel:
@@ -351,7 +322,7 @@ class Kernel(_core.KernelBase):
         may override. torch tensors and NumPy arrays; for JAX see `jax.jit`.
         """
         self._refuse_clash("bind")
-        return _launch.bind(self, self._refreshed().captures, examples, out, kwargs)
+        return settle.bind(self, self._refreshed().captures, examples, out, kwargs)
 
     def launch(self, *tensors: Any, stream: Any = None, device: Any = None, **kwargs: Any) -> None:
         """Launch with every tensor given, inputs then outputs; allocates and returns nothing.
@@ -363,7 +334,7 @@ class Kernel(_core.KernelBase):
         device of addresses: an ordinal, "cuda:1", or "cpu" for the emulator.
         """
         self._refuse_clash("launch")
-        _launch.launch(self, self._refreshed().captures, tensors, stream, device, kwargs)
+        settle.launch(self, self._refreshed().captures, tensors, stream, device, kwargs)
 
     def save(
         self,
@@ -380,8 +351,8 @@ class Kernel(_core.KernelBase):
         `targets=("sm_90a",)` adds binaries, so that loading there needs no compiler.
         """
         self._refuse_clash("save")
-        settled = _launch.settle(self, self._refreshed().captures, examples, kwargs)
-        _bound.write(settled, path, targets)
+        settled = settle.settle(self, self._refreshed().captures, examples, kwargs)
+        bound_kernel.write(settled, path, targets)
 
     def launch_grid(self, **kwargs: Any) -> tuple[int, int, int]:
         """Return the grid for these dimensions and template values."""
@@ -395,7 +366,7 @@ class Kernel(_core.KernelBase):
             reads = self._live.captures.reads
             self._has_warned = warn_of_values(self.signature.fn, keywords, reads)
 
-    def _refreshed(self) -> _Live:
+    def _refreshed(self) -> Live:
         """Return the live entry, made anew when something the body reads has changed."""
         live = self._live
         if live.captures.holds():
@@ -406,8 +377,8 @@ class Kernel(_core.KernelBase):
             return live
         return self._go_live(captures)
 
-    def _go_live(self, captures: Captures) -> _Live:
-        self._live = live = _Live(self, captures)
+    def _go_live(self, captures: Captures) -> Live:
+        self._live = live = Live(self, captures)
         self._entry = live.entry
         return live
 

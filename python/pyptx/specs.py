@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyptx._dtypes import accepts, element_bits, ptx_name
+from pyptx._call.element_types import accepts, element_bits, ptx_name
 from pyptx.types import from_name
 
 __all__ = ["Layout", "Tile", "unify_envs"]

@@ -75,9 +75,9 @@ def register_operators() -> None:
     done before.
     """
     global _call
-    from pyptx import _torch_op
+    from pyptx._torch import operators
 
-    _call = _torch_op.call_by_name
+    _call = operators.call_by_name
 
 
 def operator_library() -> str:
@@ -224,13 +224,13 @@ def call_kernel_via_torch(
     `cubin_handle` on torch's current stream (CPU tensors: on the emulator) with the pointers of
     inputs, then outputs, and returns the output tensor, or a tuple of several.
     """
-    from pyptx import _torch_handle
+    from pyptx._torch import handles as torch_handles
 
-    results = _torch_handle.results_of(out_specs, out_shape_env)
-    config = _torch_handle.config_of(grid, block, cluster, smem_bytes)
-    if _torch_handle.is_recorded(inputs):
-        return _torch_handle.call(inputs, cubin_handle, results, config)
-    made = _torch_handle.launch(inputs, cubin_handle, results, config)
+    results = torch_handles.results_of(out_specs, out_shape_env)
+    config = torch_handles.config_of(grid, block, cluster, smem_bytes)
+    if torch_handles.is_recorded(inputs):
+        return torch_handles.call(inputs, cubin_handle, results, config)
+    made = torch_handles.launch(inputs, cubin_handle, results, config)
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -248,14 +248,14 @@ def get_or_register_torch_op(  # noqa: ANN201
     It calls a registered operator with a fake implementation. The first call for a `cubin_handle`
     and these outputs and dimensions makes it, later ones get the same.
     """
-    from pyptx import _torch_handle
+    from pyptx._torch import handles as torch_handles
 
-    results = _torch_handle.results_of(out_specs, out_shape_env)
-    config = _torch_handle.config_of(grid, block, cluster, smem_bytes)
+    results = torch_handles.results_of(out_specs, out_shape_env)
+    config = torch_handles.config_of(grid, block, cluster, smem_bytes)
     key = (cubin_handle, tuple(results), config)
 
     def call(*inputs: Any) -> Any:
-        return _torch_handle.call(inputs, cubin_handle, results, config)
+        return torch_handles.call(inputs, cubin_handle, results, config)
 
     return _ops.setdefault(key, call)
 
@@ -275,13 +275,13 @@ def call_kernel_via_torch_compile(
     Goes through the registered operator, so that Dynamo can trace it. One output is returned as
     a tensor, several as a tuple.
     """
-    from pyptx import _torch_handle
+    from pyptx._torch import handles as torch_handles
 
-    return _torch_handle.call(
+    return torch_handles.call(
         inputs,
         cubin_handle,
-        _torch_handle.results_of(out_specs, out_shape_env),
-        _torch_handle.config_of(grid, block, cluster, smem_bytes),
+        torch_handles.results_of(out_specs, out_shape_env),
+        torch_handles.config_of(grid, block, cluster, smem_bytes),
     )
 
 
@@ -302,6 +302,6 @@ def differentiable_kernel(  # noqa: ANN201
     The result takes torch tensors (torch.autograd and torch.func, also under torch.compile) and JAX
     arrays (jax.grad).
     """
-    from pyptx._autograd import DifferentiableKernel
+    from pyptx._call.autograd import DifferentiableKernel
 
     return DifferentiableKernel(forward_kernel, backward_kernel, save_for_backward, num_grad_inputs)

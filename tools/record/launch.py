@@ -105,11 +105,11 @@ def traced(kernel: Any, arrays: Sequence[Any], outs: Sequence[Any], **template: 
 
     The buffers of its launch are the bytes of `arrays`, then of `outs`.
     """
-    from pyptx import _runtime
+    from pyptx._call import first_call
 
-    inputs = [_runtime.describe_numpy(array) for array in arrays]
-    given = [_runtime.describe_numpy(array) for array in outs]
-    return _runtime.prepare(
+    inputs = [first_call.describe_numpy(array) for array in arrays]
+    given = [first_call.describe_numpy(array) for array in outs]
+    return first_call.prepare(
         kernel, kernel._refreshed().captures, inputs, given, template, kernel.arch
     ).image
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyptx._bench_plot import draw_lines
+from pyptx._bench.plot import draw_lines
 
 from .tables import PEERS, Row, by_columns, measured, number, ratios, speeds, summary
 

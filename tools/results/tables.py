@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pyptx._bench_plot import Line, Point
+from pyptx._bench.plot import Line, Point
 
 Row = dict[str, Any]
 OURS = "pyptx"

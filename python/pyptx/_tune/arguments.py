@@ -13,10 +13,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyptx import _runtime
-from pyptx._bind import Array
-from pyptx._bound import BoundTensor, cuda_ordinal
-from pyptx._dtypes import framework_name, ptx_name
+from pyptx._call import first_call
+from pyptx._call.bound_kernel import BoundTensor, cuda_ordinal
+from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.signature import Array
 from pyptx._tune.errors import wrong_argument
 
 #: How far two right results may be apart, as a part of the largest magnitude: sums in another
@@ -36,7 +36,7 @@ class Arguments:
     """The tensors and keywords of a call."""
 
     def __init__(self, args: Any, keywords: Mapping[str, Any] | None) -> None:
-        if _runtime.framework_of(args) is not None:
+        if first_call.framework_of(args) is not None:
             args = (args,)
         if not isinstance(args, (tuple, list)):
             wrong_argument("args", "the tensors of a call, in a tuple", repr(args))
@@ -56,7 +56,7 @@ class Arguments:
     def _framework(self) -> str:
         found: dict[str, None] = {}
         for index, value in enumerate(self.values):
-            framework = _runtime.framework_of(value)
+            framework = first_call.framework_of(value)
             if framework is None:
                 wrong_argument(
                     f"args[{index}]", "a torch, JAX or NumPy array", type(value).__name__
@@ -70,14 +70,14 @@ class Arguments:
 
     def _describe(self, value: Any) -> Array:
         if self.framework == "torch":
-            from pyptx import _torch
+            from pyptx._torch import eager
 
-            problem = _torch.plain_problem(value)
+            problem = eager.plain_problem(value)
             if problem is not None:
                 wrong_argument("an argument", "an ordinary tensor", f"one that {problem}")
-            return _torch.describe(value)
+            return eager.describe(value)
         if self.framework == "numpy":
-            return _runtime.describe_numpy(value)
+            return first_call.describe_numpy(value)
         jax = sys.modules["jax"]
         if isinstance(value, jax.core.Tracer):
             wrong_argument("args", "arrays with values", "a tracer; tune outside of jax.jit")
@@ -117,17 +117,17 @@ class Arguments:
             return part
         shape = output.shape[::-1] if output.is_column_major else output.shape
         if self.framework == "torch":
-            from pyptx import _torch
+            from pyptx._torch import eager
 
             torch: Any = sys.modules["torch"]
-            kind = _torch.torch_dtype(output.dtype)
+            kind = eager.torch_dtype(output.dtype)
             if not part:
                 return torch.empty(output.shape, dtype=kind)
             array = torch.frombuffer(bytearray(part), dtype=kind).reshape(shape).to(self.place)
             return array.permute(*reversed(range(len(shape)))) if output.is_column_major else array
         import numpy as np
 
-        kind = _runtime.empty_numpy(output.dtype, (0,)).dtype
+        kind = first_call.empty_numpy(output.dtype, (0,)).dtype
         array = np.frombuffer(part, dtype=kind).reshape(shape)
         return array.transpose() if output.is_column_major else array
 

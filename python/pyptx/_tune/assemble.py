@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pyptx import _core, _report, _toolchain
+from pyptx import _core, _toolchain
 from pyptx._errors import Error
+from pyptx._report.costs import Costs
 from pyptx._tune.arguments import Arguments
 from pyptx._tune.build import Candidate, note_occupancy
 from pyptx._tune.errors import first_line
@@ -124,7 +125,7 @@ def _assemble(child: Any, candidate: Candidate, arguments: Arguments) -> bytes |
     if "error" in answer:
         candidate.drop("refused", answer["error"])
         return None
-    trial, costs = candidate.trial, _report.Costs.of(answer["log"])
+    trial, costs = candidate.trial, Costs.of(answer["log"])
     trial.registers = costs.registers
     if costs.spill_stores is not None:
         trial.spills = costs.spill_stores + (costs.spill_loads or 0)

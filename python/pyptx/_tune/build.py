@@ -15,11 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyptx import _core, _launch, _report
-from pyptx._bound import Settled
-from pyptx._dtypes import element_bits
+from pyptx import _core
+from pyptx._call import settle
+from pyptx._call.bound_kernel import Settled
+from pyptx._call.element_types import element_bits
+from pyptx._call.limits import check_shared
 from pyptx._errors import Error
-from pyptx._limits import check_shared
+from pyptx._report.costs import occupancy
 from pyptx._tune.arguments import Arguments
 from pyptx._tune.errors import first_line, wrong_argument
 from pyptx._tune.result import Trial
@@ -83,7 +85,7 @@ def build(candidate: Candidate, kernel: Any, arguments: Arguments) -> None:
         settled = None
         if isinstance(forward, Kernel):
             captures, ordinal = forward._refreshed().captures, arguments.ordinal
-            settled = _launch.settle_arrays(
+            settled = settle.settle_arrays(
                 forward, captures, arguments.arrays, None, keywords, ordinal
             )
     except REFUSALS as error:
@@ -160,9 +162,7 @@ def _declared_registers(text: str, threads: int) -> int:
 def note_occupancy(candidate: Candidate, registers: int | None) -> None:
     """Note how many CTAs a multiprocessor holds."""
     trial = candidate.trial
-    found = _report.occupancy(
-        candidate.image.target, registers, trial.shared or 0, trial.threads or 1
-    )
+    found = occupancy(candidate.image.target, registers, trial.shared or 0, trial.threads or 1)
     trial.ctas, trial.warps = (None, None) if found is None else (found.ctas, found.warps)
 
 

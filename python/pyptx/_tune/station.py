@@ -14,9 +14,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from pyptx import _core, _runtime, _toolchain
-from pyptx._bind import Array
-from pyptx._launch import settle_arrays
+from pyptx import _core, _toolchain
+from pyptx._call import first_call
+from pyptx._call.settle import settle_arrays
+from pyptx._call.signature import Array
 from pyptx._tune.flush import BYTES_OF_CTA, flush
 
 #: Calls of one sample at most; the driver queues about a thousand things.
@@ -55,7 +56,9 @@ class Host:
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what matters of a result is seen in it
-            _runtime.emulate_image(image, tensors, bits, read_only=inputs, fresh=0, progress=False)
+            first_call.emulate_image(
+                image, tensors, bits, read_only=inputs, fresh=0, progress=False
+            )
         return time.perf_counter() - start
 
     def sample(

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyptx import _core
-from pyptx._autograd import DifferentiableKernel
-from pyptx._dtypes import ptx_name, stored_name
+from pyptx._call.autograd import DifferentiableKernel
+from pyptx._call.element_types import ptx_name, stored_name
 from pyptx.kernels.checks import refuse
 from pyptx.kernels.gemm_config import GemmConfig
 from pyptx.kernels.places import alignment, are_plain, check_memory, check_places
@@ -124,7 +124,7 @@ def _remember(
     None where the next call has to be looked at as well: arrays were copied, options cannot be
     compared, or the kernel reads something that is not what it was.
     """
-    from pyptx import _torch
+    from pyptx._torch import eager
 
     views = _views(arrays, launch)
     kinds = (type, GemmConfig, sys.modules["torch"].dtype)
@@ -134,7 +134,7 @@ def _remember(
         return None
     pair = launch.operation if isinstance(launch.operation, DifferentiableKernel) else None
     kernel = launch.operation if pair is None else pair.forward
-    settled = _torch.repeatable(kernel, launch.inputs, _several(out) or None)
+    settled = eager.repeatable(kernel, launch.inputs, _several(out) or None)
     if settled is None:
         return None
     results = [

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from pyptx import _core, _source
-from pyptx._dtypes import ptx_name
+from pyptx import _core
+from pyptx._call.element_types import ptx_name
+from pyptx._source import places
 from pyptx.kernels.plans import MOST_COLUMNS
 
 FLOATS = ("f32", "bf16", "f16")
@@ -50,7 +51,7 @@ def _place() -> tuple[str, int, int, int, int, str] | None:
     if None in (column, end_column):
         column = end_column = -1
     span = (line, column, end_line or line, end_column)
-    return _source.place(code.co_filename, span, False, "whole", 0)
+    return places.place(code.co_filename, span, False, "whole", 0)
 
 
 def _package(frame: Any) -> str:

@@ -8,8 +8,8 @@ import sys
 from functools import cache
 from typing import Any
 
-from pyptx._autograd import DifferentiableKernel
-from pyptx._dtypes import ptx_name
+from pyptx._call.autograd import DifferentiableKernel
+from pyptx._call.element_types import ptx_name
 from pyptx.kernels import checks
 from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.gemm_choice import Sizes, choose

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pyptx import _runtime
+from pyptx._call import first_call
 from pyptx.kernels.checks import refuse
 from pyptx.kernels.elements import WIDEST
 
@@ -17,17 +17,17 @@ def are_plain(arrays: Sequence[Any]) -> bool:
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
     if tensor is None or not all(isinstance(array, tensor) for array in arrays):
         return False
-    from pyptx import _torch
+    from pyptx._torch import eager
 
-    return _torch.are_plain(arrays)
+    return eager.are_plain(arrays)
 
 
 def check_places(function: str, arrays: dict[str, Any]) -> None:
     """Refuse arrays of several frameworks, or on several devices."""
     (first, like), *others = arrays.items()
-    framework = _runtime.framework_of(like)
+    framework = first_call.framework_of(like)
     for name, array in others:
-        found = _runtime.framework_of(array)
+        found = first_call.framework_of(array)
         if found != framework and {found, framework} != {"jax", "numpy"}:
             wanted, got = f"an array of {framework}, as {first} is", f"one of {found}"
             refuse("ArgumentType", function, name, wanted, got)
@@ -39,7 +39,7 @@ def check_places(function: str, arrays: dict[str, Any]) -> None:
 def check_memory(function: str, arrays: dict[str, Any], vectors: Sequence[int]) -> None:
     """Refuse an array with gaps, and one that starts inside of a vector: a GPU cannot load it."""
     for (name, array), vector in zip(arrays.items(), vectors, strict=True):
-        if _runtime.framework_of(array) == "numpy":
+        if first_call.framework_of(array) == "numpy":
             copied, is_dense, address = "copy", array.flags.c_contiguous, int(array.ctypes.data)
         elif are_plain((array,)):
             copied, is_dense, address = "clone", array.is_contiguous(), int(array.data_ptr())

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pyptx._autograd import DifferentiableKernel
+from pyptx._call.autograd import DifferentiableKernel
 
 
 class View(NamedTuple):
@@ -96,7 +96,7 @@ def _of_torch() -> tuple[Callable[..., Any], Callable[[], bool]]:
             ctx.record = record
             return results
 
-        # Not once_differentiable, for the reason of `_autograd.KernelFunction`.
+        # Not once_differentiable, for the reason of `_call.autograd.KernelFunction`.
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             return (None, *ctx.record.gradients(ctx.saved_tensors, grads))

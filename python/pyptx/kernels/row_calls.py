@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyptx import differentiable_kernel
-from pyptx._dtypes import ptx_name
+from pyptx._call.element_types import ptx_name
 from pyptx.kernels import checks
 from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.cross_entropy import build_cross_entropy

@@ -28,13 +28,13 @@ namespace {
 
 using interop::KernelImage;
 
-/// In the order of the fields of pyptx._emulation.Cost.
+/// In the order of the fields of pyptx._call.emulation.Cost.
 nb::tuple cost_tuple(const emu::Cost& cost) {
   return nb::make_tuple(cost.executed, cost.skipped, cost.lanes, cost.partial, cost.loaded,
                         cost.stored, cost.wavefronts, cost.conflicts, cost.sectors);
 }
 
-/// In the order of the fields of pyptx._emulation.CostRow.
+/// In the order of the fields of pyptx._call.emulation.CostRow.
 nb::tuple row_tuple(const emu::Counters::Row& row, const nb::str& file) {
   const emu::Cost& cost = row.cost;
   return nb::make_tuple(cost.executed, cost.skipped, cost.lanes, cost.partial, cost.loaded,

@@ -18,9 +18,9 @@ namespace {
 
 using support::concat;
 
-/// A call of pyptx._torch_samples; a new reference, or null with the error cleared.
+/// A call of pyptx._torch.samples; a new reference, or null with the error cleared.
 PyObject* make_samples(const char* function, const char* device) {
-  PyObject* module = PyImport_ImportModule("pyptx._torch_samples");
+  PyObject* module = PyImport_ImportModule("pyptx._torch.samples");
   PyObject* made = nullptr;
   if (module != nullptr) {
     made = device == nullptr ? PyObject_CallMethod(module, function, nullptr)
@@ -75,7 +75,7 @@ class Places {
 
 }  // namespace
 
-/// One row of pyptx._torch_samples, as numbers.
+/// One row of pyptx._torch.samples, as numbers.
 struct TorchLayout::Sample {
   PyObject* object = nullptr;  // borrowed from the list
   std::uint64_t impl = 0;

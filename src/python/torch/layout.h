@@ -34,7 +34,7 @@ struct ReadTensor : dlpack::Tensor {
 
 class TorchLayout {
  public:
-  /// Learns from pyptx._torch_samples. Never leaves an error set; known() tells the outcome.
+  /// Learns from pyptx._torch.samples. Never leaves an error set; known() tells the outcome.
   void learn(const TorchShim& shim, const dlpack::ExchangeApi& api);
   /// The same for tensors on CUDA devices; torch must have initialised CUDA.
   void learn_cuda(const TorchShim& shim, const dlpack::ExchangeApi& api);

@@ -2,7 +2,7 @@
 //
 // Where in the author's Python an instruction was written. Capturing stores a code object and an
 // instruction index, two words and no strings; file, line and columns are worked out when a
-// diagnostic is rendered, through co_positions() (see python/pyptx/_source.py).
+// diagnostic is rendered, through co_positions() (see python/pyptx/_source/places.py).
 #pragma once
 
 #include <Python.h>

@@ -183,12 +183,12 @@ def wholes(target: str) -> Iterator[Whole]:
 
 def _image(whole: Whole, inputs: list[Input], shape: tuple[int, ...]) -> Any:
     """Trace the kernel for these arrays."""
-    from pyptx import _runtime
-    from pyptx._bind import Array
+    from pyptx._call import first_call
+    from pyptx._call.signature import Array
 
     kernel = whole.make(example(whole.path))
     described = [Array(array.bits.shape, array.dtype) for array in inputs]
-    prepared = _runtime.prepare(
+    prepared = first_call.prepare(
         kernel, kernel._refreshed().captures, described, [Array(shape, "f32")],
         dict(whole.template), kernel.arch,
     )  # fmt: skip

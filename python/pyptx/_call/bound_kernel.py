@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settled launches: a kernel with one specialisation, bound in this process or read from a file.
+
+Nothing is traced here and nothing is specialised again: tensors of another kind are refused, with
+the argument's name, what it was bound to and what came. Ordinary torch tensors take the C entry;
+what the entry hands back is explained here, or launched the slow way (NumPy, column-major).
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fsencode
+from typing import Any
+
+from pyptx import _core, _toolchain
+from pyptx._call import first_call
+from pyptx._call.element_types import accepts, framework_name
+from pyptx._call.scalars import scalar_bits
+from pyptx._call.signature import Array, check_overlap, check_strides
+from pyptx._errors import LaunchError
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTensor:
+    """What one tensor of a bound kernel has to be."""
+
+    name: str
+    dtype: str  # as in pyptx.types: "bf16"
+    shape: tuple[int, ...]
+    nbytes: int
+    is_column_major: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoundScalar:
+    """A raw parameter whose value a call may bring by keyword."""
+
+    name: str
+    dtype: str  # as in raw_params: "f32"
+    bits: int | None  # of the value that it was bound with; None: every call brings one
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A kernel image and what it takes. `image` is None where the grid is empty."""
+
+    name: str
+    image: _core.KernelImage | None
+    inputs: tuple[BoundTensor, ...]
+    outputs: tuple[BoundTensor, ...]
+    scalars: tuple[BoundScalar, ...] = ()
+
+    def saved(self) -> _core.SavedKernel:
+        """Return the form that has bytes."""
+        if self.image is None:
+            raise LaunchError(
+                f"kernel {self.name!r}: the grid is empty, there is no launch to save"
+            )
+        inputs, outputs = (
+            [(t.name, t.dtype, t.shape, t.nbytes, t.is_column_major) for t in tensors]
+            for tensors in (self.inputs, self.outputs)
+        )
+        scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in self.scalars]
+        return _core.SavedKernel(self.image, inputs, outputs, scalars)
+
+    def bits(self, values: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return what a launch is given for the scalars, with these values in place of the own."""
+        return tuple(
+            scalar.bits
+            if scalar.bits is not None and scalar.name not in values
+            else scalar_bits(self.name, scalar.dtype, scalar.name, values)
+            for scalar in self.scalars
+        )
+
+
+class BoundKernel(_core.KernelBase):
+    """A prepared launch: traced, compiled, loaded; a call checks its tensors and launches.
+
+    Made by `Kernel.bind` and `pyptx.load`. Inputs by position, `out=` for the outputs, raw
+    parameters that it was bound with by keyword, to give them other values in this call; other
+    shapes, element types or devices are refused. torch tensors run on their device's current
+    stream or, on the CPU, on the emulator, as NumPy arrays do. It keeps what the kernel read when
+    it was bound, knows nothing of gradients, and breaks the graph of a torch.compile.
+    """
+
+    def __init__(self, settled: Settled, device: str | None = None) -> None:
+        self._launch = _Launch(settled, device)
+        scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in settled.scalars]
+        self._entry = _core.Entry(self._launch.call, scalars)
+        # Weak, so that the two do not keep each other.
+        self._launch.entry = weakref.ref(self._entry)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._launch.settled.name
+
+    @property
+    def ptx(self) -> str:
+        """The text that is launched; empty where the grid is."""
+        image = self._launch.settled.image
+        return "" if image is None else image.ptx
+
+    @property
+    def inputs(self) -> tuple[BoundTensor, ...]:
+        """What the arguments have to be."""
+        return self._launch.settled.inputs
+
+    @property
+    def outputs(self) -> tuple[BoundTensor, ...]:
+        """What comes out, and what `out=` has to be."""
+        return self._launch.settled.outputs
+
+    @property
+    def scalars(self) -> tuple[BoundScalar, ...]:
+        """The raw parameters that a call may give by keyword."""
+        return self._launch.settled.scalars
+
+    @property
+    def device(self) -> str | None:
+        """The device it was bound to, None where any will do."""
+        return self._launch.device
+
+    def save(self, path: str | bytes | PathLike[str], *, targets: Sequence[str] = ()) -> None:
+        """Write the kernel to one file; see `Kernel.save`."""
+        write(self._launch.settled, path, targets)
+
+    def prepare(self, device: Any) -> None:
+        """Load the kernel for a CUDA device, so that the first call there launches only."""
+        self._launch.make_ready(cuda_ordinal(device))
+
+    def __call__(self, *args: Any, out: Any = None, **scalars: Any) -> Any:
+        """Launch; one output is returned as it is, several as a tuple."""
+        if out is not None:
+            scalars["out"] = out
+        return self._entry(*args, **scalars)
+
+    def __repr__(self) -> str:
+        """Name, tensors and device."""
+        parts = [f"{t.name}: {t.dtype}{list(t.shape)}" for t in self.inputs]
+        parts += [f"{scalar.name}: {scalar.dtype}" for scalar in self.scalars]
+        return f"<BoundKernel {self.name}({', '.join(parts)}) on {self.device or 'any device'}>"
+
+
+_core.call_through_entry(BoundKernel)
+
+
+class _Launch:
+    """What the entry of a bound kernel falls back to."""
+
+    entry: weakref.ref[_core.Entry]
+
+    def __init__(self, settled: Settled, device: str | None) -> None:
+        self.settled = settled
+        self.device = device
+        self._taught: set[str] = set()
+
+    def make_ready(self, ordinal: int | None) -> None:
+        """Load for a CUDA device, or decode for the emulator (None)."""
+        if self.settled.image is None:
+            return
+        if ordinal is None:
+            _core.decode(self.settled.image)
+            return
+        _toolchain.announce_folders()
+        _core.prepare(self.settled.image, ordinal)
+
+    def teach(self, device_type: str) -> None:
+        """Let the C entry answer for ordinary torch tensors of this device type."""
+        tensors = (*self.settled.inputs, *self.settled.outputs)
+        entry = self.entry()
+        if device_type in self._taught or self.settled.image is None or entry is None:
+            return
+        self._taught.add(device_type)
+        if len(tensors) > first_call.ENTRY_TENSORS:
+            return
+        if any(framework_name(t.dtype) is None for t in tensors):
+            return
+        inputs, outputs = (
+            [(str(framework_name(t.dtype)), t.shape, t.is_column_major) for t in side]
+            for side in (self.settled.inputs, self.settled.outputs)
+        )
+        index = -1
+        if self.device is not None and device_type == "cuda":
+            index = cuda_ordinal(self.device)
+        entry.add(inputs, outputs, device_type, self.settled.image, index)
+
+    # --- what the entry does not take ---------------------------------------------------------
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Explain why the entry did not take this call, or launch the slow way."""
+        settled = self.settled
+        known = ["out", *(scalar.name for scalar in settled.scalars)]
+        unknown = [name for name in kwargs if name not in known]
+        if unknown:
+            raise TypeError(
+                f"bound kernel {settled.name!r} takes no keyword {unknown[0]!r}: template values, "
+                f"dimensions and what the grid depends on were settled when it was bound; only "
+                f"{', '.join(f'{name}=' for name in known)} may be given"
+            )
+        bits = settled.bits(kwargs)
+        out = kwargs.get("out")
+        outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        names = [tensor.name for tensor in settled.inputs]
+        framework = first_call.common_framework(settled.name, names, args, outs or ())
+        if framework == "torch":
+            return self._call_torch(args, outs, bits)
+        if framework == "numpy":
+            return self._call_numpy(args, outs, bits)
+        if framework is None:
+            raise LaunchError(
+                f"bound kernel {settled.name!r} was called without arrays, so there is no device "
+                f"to run on; pass an array as input or as out="
+            )
+        raise TypeError(
+            f"bound kernel {settled.name!r} takes torch tensors and NumPy arrays; JAX prepares "
+            f"calls itself: jax.jit of the kernel does once what bind() does"
+        )
+
+    def _call_numpy(
+        self, args: Sequence[Any], outs: Sequence[Any] | None, bits: Sequence[int]
+    ) -> Any:
+        inputs = [first_call.describe_numpy(array) for array in args]
+        given = None if outs is None else [first_call.describe_numpy(array) for array in outs]
+        self._check(inputs, given)
+        results = outs
+        if results is None:
+            results = [_fitting(first_call.empty_numpy, t) for t in self.settled.outputs]
+        first_call.check_writable(self.settled.name, results)
+        if not self.settled.outputs:
+            first_call.check_writable(self.settled.name, args, "input")
+        memory = (*inputs, *map(first_call.describe_numpy, results))
+        self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
+        return first_call.unpack(results)
+
+    def _call_torch(
+        self, args: Sequence[Any], outs: Sequence[Any] | None, bits: Sequence[int]
+    ) -> Any:
+        from pyptx._torch import eager
+
+        torch = sys.modules["torch"]
+        tensors = (*args, *(outs or ()))
+        refusal = eager.not_plain(self._names(len(args)), tensors)
+        if refusal is not None:
+            raise LaunchError(f"bound kernel {self.settled.name!r}: {refusal}")
+        inputs = [eager.describe(tensor) for tensor in args]
+        given = None if outs is None else [eager.describe(tensor) for tensor in outs]
+        self._check(inputs, given)
+        device = tensors[0].device
+        self.teach(device.type)
+        results = outs
+        if results is None:
+
+            def make(dtype: str, shape: tuple[int, ...]) -> Any:
+                return torch.empty(shape, dtype=eager.torch_dtype(dtype), device=device)
+
+            results = [_fitting(make, tensor) for tensor in self.settled.outputs]
+        memory = (*inputs, *map(eager.describe, results))
+        if device.type == "cuda" and self.settled.image is not None:
+            _toolchain.announce_folders()
+            stream = torch.cuda.current_stream(device).cuda_stream
+            pointers = [array.pointer for array in memory]
+            _core.launch(self.settled.image, device.index, stream, pointers, bits)
+        elif device.type == "cpu":
+            self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
+        written = outs if self.settled.outputs else args
+        if written is not None:
+            torch.autograd.graph.increment_version(written)
+        return first_call.unpack(results)
+
+    def _emulate(self, memory: Sequence[Array], bits: Sequence[int], *, fresh: int) -> None:
+        if self.settled.image is not None:
+            # A kernel without outputs writes its inputs; no other does.
+            read_only = len(self.settled.inputs) if self.settled.outputs else 0
+            first_call.emulate_image(
+                self.settled.image, memory, bits, fresh=fresh, read_only=read_only
+            )
+
+    def _names(self, arguments: int) -> list[str]:
+        """Names of this many arguments, then of the outputs."""
+        inputs = [tensor.name for tensor in self.settled.inputs]
+        inputs += [f"#{index}" for index in range(len(inputs), arguments)]
+        return inputs[:arguments] + [tensor.name for tensor in self.settled.outputs]
+
+    def _check(self, inputs: Sequence[Array], outs: Sequence[Array] | None) -> None:
+        """Refuse what it was not bound to. Nothing has been launched when this raises."""
+        settled = self.settled
+        for what, expected, got in (
+            ("input", settled.inputs, inputs),
+            ("output", settled.outputs, outs),
+        ):
+            if got is not None and len(got) != len(expected):
+                names = ", ".join(tensor.name for tensor in expected)
+                raise LaunchError(
+                    f"bound kernel {settled.name!r} has {len(expected)} {what}"
+                    f"{'s' * (len(expected) != 1)} ({names}), got {len(got)}"
+                )
+        tensors = (*settled.inputs, *settled.outputs)
+        arrays = (*inputs, *(outs or ()))
+        maps = () if settled.image is None else settled.image.plan.map_tensors
+        device = self.device or arrays[0].device
+        for index, (tensor, array) in enumerate(zip(tensors, arrays, strict=False)):
+            self._check_one(tensor, array, device)
+            first_call.check_map_address(settled.name, tensor.name, array, index in maps)
+        check_overlap(settled.name, [tensor.name for tensor in settled.outputs], outs or ())
+
+    def _check_one(self, tensor: BoundTensor, array: Array, device: str) -> None:
+        where = f"bound kernel {self.settled.name!r}: argument {tensor.name!r}"
+        for what, expected, got, fits in (
+            ("dtype", tensor.dtype, array.dtype, accepts(tensor.dtype, array.dtype)),
+            ("shape", tensor.shape, array.shape, tensor.shape == array.shape),
+        ):
+            if not fits:
+                raise LaunchError(
+                    f"{where} has {what} {got}, it was bound to {expected}; bind the kernel to "
+                    f"tensors like these, or call the kernel itself"
+                )
+        if array.device != device:
+            place = "it was bound to" if self.device else "the first is on"
+            raise LaunchError(
+                f"{where} is on {array.device}, {place} {device}; move it, or bind there too"
+            )
+        check_strides(where, tensor.is_column_major, array)
+
+
+def _fitting(make: Any, tensor: BoundTensor) -> Any:
+    """Return a new array of this kind; `make` makes row-major ones."""
+    return first_call.in_order(make, tensor.dtype, tensor.shape, tensor.is_column_major)
+
+
+def cuda_ordinal(device: Any) -> int:
+    """0 for 0, "cuda", "cuda:0" and a torch.device that is one of these."""
+    if hasattr(device, "__index__"):
+        return int(device.__index__())
+    kind, _, index = str(device).partition(":")
+    if kind != "cuda" or not (index.isdigit() or not index):
+        raise ValueError(f"a CUDA device is an ordinal or 'cuda:0', not {device!r}")
+    return int(index) if index else int(_core.current_device())
+
+
+def write(settled: Settled, path: str | bytes | PathLike[str], targets: Sequence[str]) -> None:
+    """Write the file, with binaries for these targets."""
+    saved = settled.saved()
+    if isinstance(targets, str):
+        raise TypeError(f"targets is a sequence of names such as ('sm_90a',), not {targets!r}")
+    _toolchain.announce_folders()
+    for target in targets:
+        saved.add_binary(target)
+    saved.save(_file(path))
+
+
+def _file(path: str | bytes | PathLike[str]) -> bytes:
+    name = fsencode(path)
+    if b"\0" in name:
+        raise ValueError(f"a file's name has no zero byte, as {path!r} has")
+    return name
+
+
+def load(path: str | bytes | PathLike[str]) -> BoundKernel:
+    """Read a kernel that `Kernel.save` wrote, as something to call on torch or NumPy arrays.
+
+    The file is checked whole before it is used; one that is cut short, changed or newer than this
+    library raises LaunchError.
+    """
+    saved = _core.SavedKernel.load(_file(path))
+    inputs, outputs = (
+        tuple(
+            BoundTensor(name, dtype, tuple(shape), nbytes, is_column_major)
+            for name, dtype, shape, nbytes, is_column_major in rows
+        )
+        for rows in (saved.inputs, saved.outputs)
+    )
+    scalars = tuple(BoundScalar(*row) for row in saved.scalars)
+    return BoundKernel(Settled(saved.image.plan.entry, saved.image, inputs, outputs, scalars))

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a kernel and the facts of a call to PTX text and an image that can be launched.
+
+A trace is kept under everything it read: shapes, element types, template values, target, and the
+function with its captured values. An entry is reused only when all of it is equal by content.
+Tracing happens outside the lock: the same facts give the same text, so two threads that trace at
+once agree.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyptx import _core
+from pyptx._call.element_types import element_bits
+from pyptx._call.limits import check_directives, check_shared
+from pyptx._call.placeholders import TensorSpec, active_trace
+from pyptx._call.scalars import declared_type, scalar_bits
+from pyptx._call.signature import Signature
+from pyptx._call.tensor_maps import tensor_map
+from pyptx._captures.captures import Captures, freeze
+from pyptx._errors import Error, LaunchError
+from pyptx.specs import Tile
+
+Dim3 = tuple[int, int, int]
+
+#: Traces that a kernel keeps, and images that a trace keeps. The C entry learns as many
+#: specialisations, so more would only answer calls that it has forgotten, and a kernel whose grid
+#: or captured number is new in every call would fill the memory. What is dropped is made again when
+#: it is asked for; a call under way holds what it launches.
+MOST_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the decorator fixed for every specialisation of a kernel."""
+
+    version: tuple[int, int] | None
+    block: Dim3
+    cluster: Dim3
+    smem: int
+    extern_smem: bool | str
+    reqntid: tuple[int, ...] | None
+    raw_directives: tuple[tuple[str, tuple[Any, ...]], ...]
+    maps_by_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a call, or a request for text, says about the tensors and templates."""
+
+    shapes: tuple[tuple[int, ...] | None, ...]
+    dtypes: tuple[str | None, ...]
+    template: Mapping[str, Any]
+    target: str
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Traced:
+    """One traced specialisation, and the images made of it."""
+
+    module: Any
+    text: str
+    facts: Facts
+    map_tensors: tuple[str, ...]
+    dynamic_shared: int
+    images: dict[Any, Any] = field(default_factory=dict)
+
+
+class Tracing(NamedTuple):
+    """A trace, and what it depends on besides the captures."""
+
+    traced: Traced
+    is_current: bool  # whether it is that of the captures given
+    watched: _core.Guards | None  # of the template values; None: they cannot be compared
+
+
+class Specializer:
+    """The specialisations of one kernel. Safe to use from several threads."""
+
+    def __init__(self, signature: Signature, options: Options) -> None:
+        self.signature = signature
+        self.options = options
+        self._lock = threading.Lock()
+        self._traces: dict[Any, Traced] = {}
+
+    def trace(self, facts: Facts, captures: Captures) -> Tracing:
+        """Return the trace for these facts: a kept one where it is certain to be the same.
+
+        It may not be that of these captures: what the body reads may change while it
+        runs, by another thread's doing or its own; the text then serves this call alone. The body
+        is not run again for that: it would be seen to run twice, for one call.
+        """
+        template, watched = freeze(dict(facts.template), captures.reads)
+        line_info = os.environ.get("PYPTX_LINEINFO", "1") != "0"
+        key = (captures.key, facts.shapes, facts.dtypes, template, facts.target, line_info)
+        is_known = watched is not None and not captures.is_opaque
+        with self._lock:
+            kept = self._traces.get(key)
+        if kept is not None and is_known:
+            return Tracing(kept, True, watched)
+        fresh = self._run(facts, line_info)
+        if is_known:
+            after, watched = freeze(dict(facts.template), captures.reads)
+            if after != template or not captures.is_current():
+                return Tracing(fresh, False, watched)
+        return Tracing(self._keep(key, fresh), True, watched)
+
+    def _keep(self, key: Any, fresh: Traced) -> Traced:
+        with self._lock:
+            kept = self._traces.get(key)
+            if kept is None or kept.text != fresh.text:
+                kept = fresh
+                _add(self._traces, key, kept)
+        return kept
+
+    def _run(self, facts: Facts, line_info: bool) -> Traced:
+        signature, options = self.signature, self.options
+        name = options.extern_smem if isinstance(options.extern_smem, str) else "dyn_smem"
+        with _about_declaration(signature):
+            trace = _core.Trace(
+                signature.name,
+                facts.target,
+                options.version,
+                force_dynamic_shared=bool(options.extern_smem or options.smem),
+                dynamic_shared_name=name,
+                maps_by_value=options.maps_by_value,
+                line_info=line_info,
+            )
+        specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
+        tensors = []
+        for tensor, spec, shape, dtype in zip(
+            signature.tensors, specs, facts.shapes, facts.dtypes, strict=True
+        ):
+            trace.add_tensor(tensor, list(shape or ()), dtype or "b8")
+            tensors.append(_placeholder(tensor, spec, shape, dtype))
+            if spec is not None and shape is not None and dtype is not None:
+                with suppress(ValueError):  # told by _map, should the body take a descriptor
+                    trace.describe_map(tensor, tensor_map(spec, shape, dtype))
+        for kind, raw in signature.raw_params:
+            trace.add_param(declared_type(kind), raw)
+        with _about_declaration(signature):
+            if options.reqntid is not None:
+                trace.add_directive("reqntid", list(options.reqntid))
+            for directive, values in options.raw_directives:
+                trace.add_directive(directive, list(values))
+        with active_trace(trace):
+            signature.fn(*tensors, **facts.template)
+        module = trace.finish()
+        dynamic = trace.dynamic_shared_bytes
+        with _about_declaration(signature):
+            what = f"kernel {signature.name!r}:"
+            check_shared(what, facts.target, max(dynamic, options.smem))
+        return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
+
+    def image(
+        self,
+        traced: Traced,
+        grid: Dim3,
+        raw: Mapping[str, Any],
+        run_time: Sequence[tuple[str, str]] = (),
+    ) -> Any:
+        """Return the launchable image of a trace for that grid and those raw parameter values.
+
+        Values of `run_time` are not part of it: each launch brings them (`argument_bits`).
+        """
+        scalars = tuple(
+            (
+                None
+                if (kind, name) in run_time
+                else scalar_bits(self.signature.name, kind, name, raw),
+                element_bits(kind) // 8,
+            )
+            for kind, name in self.signature.raw_params
+        )
+        key = (grid, scalars)
+        image = traced.images.get(key)
+        if image is not None:
+            return image
+        image = self._make_image(traced, grid, scalars)
+        with self._lock:
+            if key not in traced.images:
+                _add(traced.images, key, image)
+            return traced.images[key]
+
+    def argument_bits(
+        self, run_time: Sequence[tuple[str, str]], raw: Mapping[str, Any]
+    ) -> tuple[int, ...]:
+        """Return the bits that a launch brings for these raw parameters."""
+        return tuple(scalar_bits(self.signature.name, kind, name, raw) for kind, name in run_time)
+
+    def _make_image(
+        self, traced: Traced, grid: Dim3, scalars: Sequence[tuple[int | None, int]]
+    ) -> Any:
+        signature, options, facts = self.signature, self.options, traced.facts
+        plan = _core.LaunchPlan(
+            signature.name,
+            grid,
+            options.block,
+            options.cluster,
+            max(traced.dynamic_shared, options.smem),
+            len(signature.tensors),
+        )
+        for index in range(len(signature.tensors)):
+            plan.add_pointer(index)
+        for bits, size in scalars:
+            if bits is None:
+                plan.add_argument(size)
+            else:
+                plan.add_scalar(bits, size)
+        add_map = plan.add_map_value if options.maps_by_value else plan.add_map_pointer
+        for name in traced.map_tensors:
+            index = signature.tensors.index(name)
+            add_map(index, self._map(index, facts))
+        with _about_declaration(signature):
+            required = () if options.reqntid is None else (("reqntid", options.reqntid),)
+            check_directives(
+                f"kernel {signature.name!r}:", options.block, (*required, *options.raw_directives)
+            )
+            plan.check()
+        return _core.KernelImage(traced.text, facts.target, plan, traced.module)
+
+    def _map(self, index: int, facts: Facts) -> Any:
+        name = self.signature.tensors[index]
+        shape, dtype = facts.shapes[index], facts.dtypes[index]
+        if shape is None or dtype is None or not self.signature.specs:
+            raise LaunchError(
+                f"kernel {self.signature.name!r}: the descriptor of {name!r} needs the tensor's "
+                f"shape and dtype; declare its Tile and give its dimensions"
+            )
+        try:
+            tensor = tensor_map(self.signature.specs[index], shape, dtype)
+            problem = tensor.problem(0)
+        except ValueError as error:
+            problem = str(error)
+        if problem is not None:
+            raise LaunchError(
+                f"kernel {self.signature.name!r}: no TMA descriptor can be made for {name!r} of "
+                f"shape {shape}, {self.signature.specs[index]!r}: {problem}"
+            )
+        return tensor
+
+
+def _add(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Keep a value; the one that was added first goes where there are too many."""
+    if key not in kept and len(kept) >= MOST_KEPT:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
+@contextmanager
+def _about_declaration(signature: Signature) -> Iterator[None]:
+    """Say where the kernel is declared to errors that are about no line of its body."""
+    try:
+        yield
+    except Error as error:
+        code = getattr(signature.fn, "__code__", None)
+        if code is not None:
+            where = f"{code.co_filename}:{code.co_firstlineno}"
+            error.add_note(f"kernel {signature.name!r} is declared at {where}")
+        raise
+
+
+def _placeholder(
+    name: str, spec: Tile | None, shape: tuple[int, ...] | None, dtype: str | None
+) -> TensorSpec:
+    if spec is None:
+        return TensorSpec(name)
+    from pyptx.types import from_name
+
+    kind = spec.dtype if spec.dtype is not None or dtype is None else from_name(dtype)
+    return TensorSpec(name, shape, kind, spec.layout)

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JAX path: a kernel as a typed FFI call that carries its own text, target and launch plan.
+
+Imported only when a call has brought a JAX array or tracer. Nothing in the call names this
+process, so jit caches, exports and other processes can keep it. On the CPU platform the same call
+runs on the emulator. What a named batch dimension adds is in `batching`, and
+what shardings in types do in `shardings`.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from pyptx import _core, _toolchain
+from pyptx._call import first_call
+from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.signature import Array
+from pyptx._captures.captures import Captures
+from pyptx._errors import LaunchError
+from pyptx.specs import Layout, Tile
+
+if TYPE_CHECKING:
+    from pyptx.kernel import Kernel
+
+TARGET = "pyptx_launch"
+PLATFORMS = ("cpu", "cuda", "gpu")
+Aliases = tuple[tuple[int, int], ...]  # (argument, output that takes its memory)
+_lock = threading.Lock()
+_registered: dict[str, bool] = {}
+_calls: dict[Any, Callable[..., Any]] = {}
+
+
+def register_targets() -> bool:
+    """Register the FFI target on every platform we have handlers for; True when there is one."""
+    return registration_problem() is None
+
+
+def registration_problem() -> str | None:
+    """Register the FFI target where that is not done yet; why that failed, or None."""
+    try:
+        platforms = _core.xla_target_capsules()
+    except ImportError as error:
+        return str(error)
+    # Asked first: where JAX has not started yet, it takes anything, and a refusal would end its
+    # start.
+    problem = _version_problem()
+    if problem is not None:
+        return problem
+    with _lock:
+        for platform, handlers in platforms.items():
+            if _registered.get(platform):
+                continue
+            try:
+                jax.ffi.register_ffi_target(TARGET, handlers, platform=platform, api_version=1)
+            except Exception as error:  # whatever this jaxlib raises
+                return f"jaxlib {jax.lib.__version__} refused pyptx's {platform} handlers: {error}"
+            _registered[platform] = True
+    return None
+
+
+def _version_problem() -> str | None:
+    """Say if this jaxlib is older than the headers that the handlers were built with."""
+    header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
+    try:
+        text = header.read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = dict(re.findall(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", text, re.MULTILINE))
+    if found.keys() != {"MAJOR", "MINOR"}:
+        return None
+    needed, has = _core.xla_ffi_version(), (int(found["MAJOR"]), int(found["MINOR"]))
+    if has[0] == needed[0] and has[1] >= needed[1]:
+        return None
+    return (
+        f"pyptx was built for XLA's FFI {needed[0]}.{needed[1]}, but jaxlib "
+        f"{jax.lib.__version__} has {has[0]}.{has[1]}; upgrade jaxlib, or build pyptx where this "
+        f"jaxlib is installed"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A kernel as a program calls it, whatever the shapes. Arguments are inputs, then donors."""
+
+    kernel: Kernel
+    captures: Captures
+    keywords: Mapping[str, Any]
+    aliases: Aliases = ()
+
+    @property
+    def input_count(self) -> int:
+        """Number of arguments that the kernel reads."""
+        return len(self.kernel.signature.in_specs)
+
+    @property
+    def argument_specs(self) -> tuple[Tile, ...]:
+        """Specs of the arguments; a donor's is that of its output."""
+        signature = self.kernel.signature
+        donors = sorted(pair for pair in self.aliases if pair[0] >= self.input_count)
+        return (*signature.in_specs, *(signature.out_specs[output] for _, output in donors))
+
+    def prepare(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> Any:
+        """Bind and specialise for arguments of these shapes and dtypes."""
+        arrays = [Array(s, d, "jax") for s, d in zip(shapes, dtypes, strict=True)]
+        given = [arrays[argument] for argument, _ in sorted(self.aliases, key=lambda a: a[1])]
+        target = first_call.resolve_target(self.kernel.arch, _default_device())
+        return first_call.prepare(
+            self.kernel,
+            self.captures,
+            arrays[: self.input_count],
+            given or None,
+            self.keywords,
+            target,
+            # A program carries the kernel whole; numbers that change are arrays there.
+            constants=[name for _, name in self.kernel.signature.raw_params],
+        )
+
+    def launch(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Put the FFI call for these arguments' shapes into the program; a tuple of outputs."""
+        prepared = self.prepare(*described(args))
+        if not prepared.is_current:
+            self.kernel.jax_functions.clear()  # one of them now has the text of a later state
+        shapes = [result_type(dtype, shape) for dtype, shape in prepared.outputs]
+        if not prepared.has_work:
+            return tuple(jax.numpy.zeros(s.shape, s.dtype) for s in shapes)
+        specs = (*self.argument_specs, *self.kernel.signature.out_specs)
+        layouts = tuple(_layout(spec) for spec in specs)
+        unread = len(args) - self.input_count
+        return _calling(prepared.image, shapes, layouts, self.aliases, unread)(*args)
+
+
+def call(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[Any],
+    outs: Sequence[Any] | None,
+    keywords: Mapping[str, Any],
+) -> Any:
+    """Run on JAX arrays, or put the call into the program that is being traced."""
+    _toolchain.announce_folders()
+    # First, because JAX narrows 64-bit NumPy arrays unless told not to.
+    args = [x if isinstance(x, jax.Array) else jax.numpy.asarray(x) for x in args]
+    donors, aliases = _donors(kernel, args, outs or ())
+    args = align([*args, *donors])
+    _check_arguments(kernel, args)
+    from pyptx._jax import batching
+
+    site = Site(kernel, captures, keywords, aliases)
+    return first_call.unpack(batching.run(site, args))
+
+
+def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[list[Any], Aliases]:
+    """Return what `out=` adds to the arguments, and which argument each output takes over."""
+    donors: list[Any] = []
+    aliases: list[tuple[int, int]] = []
+    for index, out in enumerate(outs):
+        where = f"kernel {kernel.signature.name!r}: out[{index}]"
+        if not isinstance(out, jax.Array):
+            raise TypeError(
+                f"{where} is a NumPy array, but the inputs are JAX arrays: JAX cannot write it; "
+                f"give a JAX array, whose memory the result takes, or no out="
+            )
+        if any(out is other for other in outs[:index]):
+            raise LaunchError(f"{where} is the array of another output; give each its own")
+        same = [i for i, arg in enumerate(args) if arg is out]
+        if len(same) > 1 and not isinstance(out, jax.core.Tracer):
+            first, second = (kernel.signature.tensors[i] for i in same[:2])
+            raise LaunchError(
+                f"{where} is the array of both arguments {first!r} and {second!r}, and an array "
+                f"whose memory the result takes can be given once; give jnp.copy() of it as "
+                f"{second!r}, or call the kernel in a jitted function, where the compiler copies"
+            )
+        aliases.append((same[0] if same else len(args) + len(donors), index))
+        if not same:
+            donors.append(out)
+    return donors, tuple(aliases)
+
+
+def _check_arguments(kernel: Kernel, args: Sequence[Any]) -> None:
+    name = kernel.signature.name
+    platforms = {
+        d.platform for x in args if not isinstance(x, jax.core.Tracer) for d in x.devices()
+    }
+    bad = sorted((platforms or {jax.default_backend()}) - {*PLATFORMS})
+    if bad:
+        raise LaunchError(
+            f"kernel {name!r}: JAX platform {bad[0]!r} cannot run PTX; put the arrays on a CUDA "
+            f"GPU, or on the CPU, where the emulator runs them: jax.device_put(x, "
+            f"jax.devices('cpu')[0])"
+        )
+    for index, x in enumerate(args):
+        symbolic = [dim for dim in x.shape if not isinstance(dim, int)]
+        if symbolic:
+            argument = (*kernel.signature.tensors, *("out" for _ in args))[index]
+            raise LaunchError(
+                f"kernel {name!r}: argument {argument!r} has the symbolic dimension "
+                f"{symbolic[0]} in {x.shape}, but a kernel is specialised for sizes; export once "
+                f"for each size, with shapes of numbers"
+            )
+
+
+def described(args: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[str]]:
+    """Shapes and dtypes of arrays or tracers."""
+    return [tuple(x.shape) for x in args], [ptx_name(x.dtype) for x in args]
+
+
+def align(args: Sequence[Any]) -> list[Any]:
+    """Make every argument vary over the axes of a shard_map that one of them varies over."""
+    varying = [_varying(x) for x in args]
+    union = frozenset().union(*varying)
+    return [
+        x if axes == union else jax.lax.pcast(x, tuple(sorted(union - axes)), to="varying")
+        for x, axes in zip(args, varying, strict=True)
+    ]
+
+
+def reshard_as(x: Any, sharding: Any) -> Any:
+    """Give an array a sharding of a type; as it is where shardings are no part of its type."""
+    own = jax.typeof(x).sharding
+    explicit = jax.sharding.AxisType.Explicit
+    if own.mesh.empty or explicit not in sharding.mesh.axis_types or own.spec == sharding.spec:
+        return x
+    return jax.sharding.reshard(x, sharding)
+
+
+def _varying(x: Any) -> frozenset[str]:
+    axes: frozenset[str] = jax.typeof(x).manual_axis_type.varying
+    return axes
+
+
+def _varying_as(args: Sequence[Any], shape: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+    """Return the type of an output that varies over the axes that the arguments vary over."""
+    if not args or not _varying(args[0]):
+        return shape
+    mesh = jax.sharding.get_abstract_mesh()
+    return jax.ShapeDtypeStruct(
+        shape.shape,
+        shape.dtype,
+        sharding=jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()),
+        manual_axis_type=jax.typeof(args[0]).manual_axis_type,
+    )
+
+
+def launch_image(image: Any, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
+    """Return the FFI call of an image; one output as it is, several as a tuple."""
+    layouts = (None,) * (len(args) + len(shapes))
+    return first_call.unpack(_calling(image, shapes, layouts, (), 0)(*align(args)))
+
+
+def launch_handle(handle: int, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
+    """Return the FFI call of a loaded function, which no other process knows."""
+    layouts = (None,) * (len(args) + len(shapes))
+    return first_call.unpack(_calling(handle, shapes, layouts, (), 0)(*align(args)))
+
+
+def _calling(
+    kernel: Any,
+    shapes: Sequence[jax.ShapeDtypeStruct],
+    layouts: tuple[tuple[int, ...] | None, ...],
+    aliases: Aliases,
+    unread: int,
+) -> Callable[..., tuple[Any, ...]]:
+    """Return the jitted FFI call of an image or handle, the same one for the same call."""
+    identity = kernel if isinstance(kernel, int) else kernel.hash
+    key = (identity, tuple((s.shape, str(s.dtype)) for s in shapes), layouts, aliases, unread)
+    function = _calls.get(key)
+    if function is None:
+        problem = registration_problem()
+        if problem is not None:
+            raise LaunchError(f"JAX cannot call kernels: {problem}")
+        attributes = _attributes(kernel)
+        if unread:
+            attributes["unread"] = np.int64(unread)
+        name = "of a handle" if isinstance(kernel, int) else kernel.plan.entry
+        function = _calls.setdefault(key, _make_call(name, attributes, shapes, layouts, aliases))
+    return function
+
+
+def _attributes(kernel: Any) -> dict[str, Any]:
+    """Return what a call says of an image or of a handle."""
+    if isinstance(kernel, int):
+        return {"cubin_handle": np.int64(kernel)}
+    return {
+        "ptx": kernel.ptx,
+        "target": kernel.target,
+        "plan": kernel.plan.text,
+        "hash": kernel.hash,
+    }
+
+
+def _make_call(
+    name: str,
+    attributes: Mapping[str, Any],
+    shapes: Sequence[jax.ShapeDtypeStruct],
+    layouts: tuple[tuple[int, ...] | None, ...],
+    aliases: Aliases,
+) -> Callable[..., tuple[Any, ...]]:
+    count = len(layouts) - len(shapes)
+
+    def function(*args: Any) -> tuple[Any, ...]:
+        results = [_varying_as(args, shape) for shape in shapes]
+        call = jax.ffi.ffi_call(
+            TARGET,
+            results,
+            vmap_method="sequential",
+            input_layouts=layouts[:count],
+            output_layouts=list(layouts[count:]),
+            input_output_aliases=dict(aliases),
+        )
+        return tuple(call(*args, **attributes))
+
+    jitted: Callable[..., tuple[Any, ...]] = jax.jit(
+        opaque(function, name), donate_argnums=tuple(argument for argument, _ in aliases)
+    )
+    return jitted
+
+
+def opaque(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the function, but its derivative is refused in words that help."""
+    called: Any = jax.custom_jvp(function)
+
+    @called.defjvp  # type: ignore[untyped-decorator]
+    def derivative(*_: Any) -> Any:
+        raise LaunchError(
+            f"kernel {name!r} cannot be differentiated: JAX cannot see into it; give its gradient "
+            f"by a second kernel, pyptx.differentiable_kernel(forward, backward)"
+        )
+
+    refusing: Callable[..., Any] = called
+    return refusing
+
+
+def result_type(dtype: str, shape: Sequence[int]) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of an output, as JAX writes it."""
+    name = framework_name(dtype)
+    if name is None or not hasattr(jax.numpy, name):
+        raise LaunchError(f"JAX has no arrays of {dtype}; use the bN type of its width")
+    if name.endswith("64") and not jax.config.jax_enable_x64:
+        raise LaunchError(
+            f"an output of {name} needs 64-bit JAX: jax.config.update('jax_enable_x64', True)"
+        )
+    return jax.ShapeDtypeStruct(tuple(shape), jax.numpy.dtype(name))
+
+
+def _layout(spec: Tile) -> tuple[int, ...] | None:
+    """Major to minor, as JAX writes it; None is row-major."""
+    return tuple(reversed(range(spec.rank))) if spec.layout is Layout.COL else None
+
+
+def _default_device() -> int | None:
+    return 0 if jax.default_backend() in ("gpu", "cuda") else None

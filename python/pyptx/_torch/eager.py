@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The torch path: tensors described, outputs allocated, kernels launched on torch's stream.
+
+Imported only when a call has brought a tensor. What torch.compile, autograd and tensor subclasses
+see are operators (`operators`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch.autograd import forward_ad
+from torch.autograd.graph import increment_version
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
+
+from pyptx import _core, _toolchain
+from pyptx._call import first_call
+from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.signature import Array, grid_of_scalars
+from pyptx._captures.captures import Captures
+from pyptx._errors import LaunchError
+from pyptx.specs import Layout
+from pyptx.torch_support import lost_gradients
+
+if TYPE_CHECKING:
+    from pyptx.kernel import Kernel
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_WATCHED = "a mode or transform of torch watches operations here; call the kernel itself"
+
+
+def describe(tensor: torch.Tensor) -> Array:
+    """Return what torch says about a tensor."""
+    shape = tuple(tensor.shape)
+    pointer = tensor.data_ptr()
+    nbytes = tensor.numel() * tensor.element_size()
+    device = str(tensor.device)
+    return Array(shape, ptx_name(tensor.dtype), device, tensor.stride(), pointer, nbytes)
+
+
+def torch_dtype(ptx: str) -> torch.dtype:
+    """Return the dtype of tensors that hold such elements."""
+    name = framework_name(ptx)
+    dtype = getattr(torch, name, None) if name is not None else None
+    if not isinstance(dtype, torch.dtype):
+        raise LaunchError(f"torch has no tensors of {ptx}; use the bN type of its width")
+    return dtype
+
+
+def call(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+) -> Any:
+    """Run eagerly, or through the operator where torch has something to say about it."""
+    tensors = (*args, *(outs or ()))
+    written = outs is not None or not kernel.out_specs
+    # What is asked of the tensors below is none of a mode's business: it sees the operator alone.
+    with torch._C.DisableTorchFunction():
+        _refuse_tensors(kernel, args, outs)
+        is_transformed = not written and _is_differentiated_by_function(tensors)
+        if not is_transformed and not _needs_operator(tensors):
+            return run_plain(kernel, captures, args, outs, keywords)
+    if is_transformed:
+        name = kernel.signature.name
+        return _NoBackward.apply(name, lambda *inputs: kernel(*inputs, **keywords), *args)
+    from pyptx._torch import operators
+
+    # Written out in a graph, where NumPy's numbers would not be read back.
+    return operators.call(kernel, args, outs, kernel.signature.with_plain_numbers(keywords))
+
+
+def _refuse_tensors(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
+) -> None:
+    """Refuse tensors that no way of running takes."""
+    tensors = (*args, *(outs or ()))
+    _refuse_tangents(kernel, tensors)
+    _refuse(kernel, args, outs, kind_problem)
+    if outs is not None or not kernel.out_specs:
+        refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
+        if refusal is not None:
+            raise LaunchError(refusal)
+
+
+def _refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
+    """Refuse forward-mode differentiation: torch would take the derivative for zero."""
+    if forward_ad._current_level >= 0 and any(map(_has_tangent, tensors)):
+        raise LaunchError(
+            f"kernel {kernel.signature.name!r} has no forward-mode derivative; use reverse mode "
+            f"with pyptx.differentiable_kernel"
+        )
+
+
+def _has_tangent(tensor: torch.Tensor) -> bool:
+    while torch._C._functorch.is_batchedtensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return torch._VF._unpack_dual(tensor, level=0)[1] is not None
+
+
+def _is_differentiated_by_function(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether torch.func takes gradients here; the operator's own rule does not serve it."""
+    return (
+        torch._C._functorch.peek_interpreter_stack() is not None
+        and torch.is_grad_enabled()
+        and any(t.requires_grad for t in tensors)
+    )
+
+
+class _NoBackward(torch.autograd.Function):  # type: ignore[misc]
+    """A kernel's call without the operator: runs, and says so where it is differentiated."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(name: str, run: Callable[..., Any], *args: torch.Tensor) -> Any:
+        return run(*args)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.kernel_name = inputs[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return refuse_backward(ctx, *grads)
+
+
+def refuse_backward(ctx: Any, *grads: Any) -> Any:
+    """Raise what a kernel alone says to a gradient."""
+    raise LaunchError(
+        f"kernel {ctx.kernel_name!r} has no backward kernel; wrap it: "
+        f"pyptx.differentiable_kernel({ctx.kernel_name}, backward_kernel)"
+    )
+
+
+class _Inside(threading.local):
+    """Whether this thread is in the operator's implementation, below torch's dispatcher."""
+
+    value = False
+
+
+_inside = _Inside()
+
+
+def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
+    if _inside.value:
+        return False
+    return _are_odd(tensors) or _is_recorded(tensors) or _is_watched()
+
+
+def _are_odd(tensors: Sequence[torch.Tensor]) -> bool:
+    return any(type(t) not in _PLAIN or t.device.type == "meta" for t in tensors)
+
+
+def are_plain(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether nobody but autograd wants to see what is done with these tensors."""
+    with torch._C.DisableTorchFunction():
+        is_differentiated = forward_ad._current_level >= 0
+        return not (_inside.value or is_differentiated or _are_odd(tensors) or _is_watched())
+
+
+def _is_recorded(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether autograd keeps what is done to these tensors."""
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+
+
+def _is_watched() -> bool:
+    """Whether a mode or transform wants to see operations, whatever their tensors."""
+    return (
+        torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._get_tracing_state() is not None  # torch.jit.trace records operators alone
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or any(not isinstance(mode, DeviceContext) for mode in _get_current_function_mode_stack())
+    )
+
+
+def not_plain(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> str | None:
+    """Return why these tensors cannot be launched on as they are, None where they can."""
+    for name, tensor in zip(names, tensors, strict=False):
+        problem = plain_problem(tensor)
+        if problem is not None:
+            return f"argument {name!r} {problem}"
+        if _is_recorded([tensor]):
+            return (
+                f"argument {name!r} requires a gradient, of which this launch would keep no "
+                f"record; call the kernel itself, .detach() the tensor, or launch under "
+                f"torch.no_grad()"
+            )
+    if _needs_operator(tensors) or forward_ad._current_level >= 0:
+        return _WATCHED
+    return None
+
+
+def plain_problem(tensor: torch.Tensor) -> str | None:
+    """Say why this is no ordinary tensor, whose memory is what it shows."""
+    with torch._C.DisableTorchFunction():
+        problem = kind_problem(tensor)
+        if problem is not None:
+            return problem
+        if type(tensor) not in _PLAIN or tensor.device.type not in ("cuda", "cpu"):
+            kind = f"{type(tensor).__name__} on {tensor.device}"
+            return f"is a {kind}, expected an ordinary CUDA or CPU tensor"
+        problem = memory_problem(tensor)
+        if problem is None and tensor.is_neg():
+            return "is a negated view, expected plain memory; call .resolve_neg() on it"
+        return problem
+
+
+def below_dispatcher(
+    kernel: Kernel, inputs: Sequence[torch.Tensor], keywords: Mapping[str, Any]
+) -> Any:
+    """Call the kernel from an operator's implementation, where torch has had its say."""
+    _inside.value = True
+    try:
+        with torch.no_grad():
+            return kernel._live.entry(*inputs, **keywords)
+    finally:
+        _inside.value = False
+
+
+def run_plain(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+) -> Any:
+    """Run on ordinary tensors, and teach the C entry to do it alone the next time."""
+    args = _resolved(kernel, args)
+    prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
+    memory = [*inputs, *map(describe, results)]
+    if not prepared.has_work:
+        return first_call.unpack(results)
+    device = _device(kernel, args, results)
+    if device.type == "cuda":
+        stream = torch.cuda.current_stream(device).cuda_stream
+        pointers = [array.pointer for array in memory]
+        _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
+    else:
+        read_only = first_call.read_only_count(kernel)
+        fresh = len(results) if outs is None else 0
+        first_call.emulate(prepared, memory, None, read_only=read_only, fresh=fresh)
+    _tell_autograd(kernel, args, outs)
+    if prepared.is_current and _is_repeatable(kernel, captures, memory):
+        _teach(kernel, captures, keywords, prepared, memory, device.type)
+    return first_call.unpack(results)
+
+
+def _teach(
+    kernel: Kernel,
+    captures: Captures,
+    keywords: Mapping[str, Any],
+    prepared: first_call.Prepared,
+    memory: Sequence[Array],
+    device_type: str,
+) -> None:
+    """Let the C entry answer for calls like this one, where it can tell them."""
+    live, watched = kernel._live, prepared.watched
+    if watched is None or not watched.hold():
+        kernel._warn_of_template(keywords)
+        return
+    # Asked anew: the grid was worked out before the trace, which may be an old one.
+    if live.captures is not captures:
+        return
+    if not captures.is_current():
+        return
+    names = [name for _, name in prepared.run_time]
+    columns = [spec.layout is Layout.COL for spec in kernel.signature.specs]
+    rows = [(a.dtype, a.shape, column) for a, column in zip(memory, columns, strict=True)]
+    count = len(kernel.in_specs)
+    live.entry.add(
+        rows[:count],
+        rows[count:],
+        device_type,
+        prepared.image,
+        makes_outputs=prepared.has_own_outputs,
+        keywords={name: value for name, value in keywords.items() if name not in names},
+        guards=watched if len(watched) else None,
+        grid=grid_of_scalars(kernel.grid, prepared.values, names),
+    )
+
+
+class Repeatable(NamedTuple):
+    """A launch that may be made again on tensors like those it was settled for."""
+
+    image: _core.KernelImage
+    outputs: list[tuple[str, tuple[int, ...]]]  # (dtype, shape)
+    guards: Any  # while they hold
+
+
+def repeatable(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
+) -> Repeatable | None:
+    """Settle a launch of ordinary tensors, None where the next one may be another."""
+    live = kernel._refreshed()
+    captures = live.captures
+    prepared, inputs, given = _checked(kernel, captures, args, outs, {})
+    memory = [*inputs, *(given or ())]
+    if not (prepared.has_work and prepared.is_current and prepared.has_own_outputs):
+        return None
+    if not _is_repeatable(kernel, captures, memory) or not captures.is_current():
+        return None
+    return Repeatable(prepared.image, prepared.outputs, captures.guards)
+
+
+def emulate(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    """Run CPU tensors on the emulator with these options; outputs and report.
+
+    Says about tensors and gradients what a call says. No operator has the options, so what would
+    see the operator is refused.
+    """
+    name = kernel.signature.name
+    report: dict[str, Any] = {}
+
+    def run(*inputs: torch.Tensor) -> Any:
+        results, counts = _emulate_plain(kernel, captures, inputs, outs, keywords, options)
+        report.update(counts)
+        return results
+
+    with torch._C.DisableTorchFunction():
+        _refuse_tensors(kernel, args, outs)
+        for tensor in (*args, *(outs or ())):
+            if tensor.device.type != "cpu":
+                raise LaunchError(
+                    f"kernel {name!r}: the emulator runs CPU tensors, "
+                    f"got one on {tensor.device}; call .cpu() on it"
+                )
+        if _is_watched():
+            raise LaunchError(f"kernel {name!r}: {_WATCHED}")
+        if not _is_recorded(args):
+            return run(*args), report
+    return _NoBackward.apply(name, run, *args), report
+
+
+def _emulate_plain(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    args = _resolved(kernel, args)
+    prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
+    memory = (*inputs, *map(describe, results))
+    read_only = first_call.read_only_count(kernel)
+    fresh = len(results) if outs is None else 0
+    counts = first_call.emulate(prepared, memory, options, read_only=read_only, fresh=fresh)
+    _tell_autograd(kernel, args, outs)
+    return first_call.unpack(results), counts
+
+
+def _resolved(kernel: Kernel, args: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Return the inputs with the values in memory that they show."""
+    if not kernel.out_specs:  # it writes them, and a copy is nothing to write to
+        _refuse(kernel, args, None, _write_problem)
+        return args
+    return [tensor.resolve_conj().resolve_neg() for tensor in args]
+
+
+def _tell_autograd(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
+) -> None:
+    """Say what was written: a graph that saved one of these must not go backward."""
+    written = outs if kernel.out_specs else args
+    if written is not None:
+        increment_version(written)
+
+
+def _prepare(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+) -> tuple[first_call.Prepared, list[Array], list[torch.Tensor]]:
+    prepared, inputs, _ = _checked(kernel, captures, args, outs, keywords)
+    if outs is not None:
+        return prepared, inputs, list(outs)
+    device = _device(kernel, args, ())
+    results = first_call.new_outputs(
+        kernel,
+        prepared,
+        lambda dtype, shape: torch.empty(shape, dtype=torch_dtype(dtype), device=device),
+    )
+    return prepared, inputs, results
+
+
+def _checked(
+    kernel: Kernel,
+    captures: Captures,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    keywords: Mapping[str, Any],
+) -> tuple[first_call.Prepared, list[Array], list[Array] | None]:
+    """Check a launch and build it; what is said of its inputs, and of the outputs it is given."""
+    _refuse(kernel, args, None, memory_problem)
+    _refuse(kernel, (), outs, lambda tensor: memory_problem(tensor) or _write_problem(tensor))
+    inputs = [describe(tensor) for tensor in args]
+    given = None if outs is None else [describe(tensor) for tensor in outs]
+    device = _device(kernel, args, outs or ())
+    target = first_call.resolve_target(kernel.arch, device.index if device.type == "cuda" else None)
+    _toolchain.announce_folders()
+    prepared = first_call.prepare(kernel, captures, inputs, given, keywords, target)
+    return prepared, inputs, given
+
+
+def _refuse(
+    kernel: Kernel,
+    args: Sequence[torch.Tensor],
+    outs: Sequence[torch.Tensor] | None,
+    problem_of: Callable[[torch.Tensor], str | None],
+) -> None:
+    """Raise for the first tensor that has a problem, by the name of its argument."""
+    names = kernel.signature.tensors
+    split = len(kernel.signature.in_specs)
+    named = [*itertools.zip_longest(names[:split], args)][: len(args)]
+    named += [*itertools.zip_longest(names[split:], outs or ())][: len(outs or ())]
+    for name, tensor in named:
+        problem = problem_of(tensor)
+        if problem is not None:
+            raise LaunchError(f"kernel {kernel.signature.name!r}: argument {name!r} {problem}")
+
+
+def kind_problem(tensor: torch.Tensor) -> str | None:
+    """Say what keeps a kind of tensor from being an argument."""
+    if tensor.is_nested:
+        return "is a nested tensor, expected one shape; pass its parts, or pad it"
+    if tensor.layout is not torch.strided:
+        return f"is a {tensor.layout} tensor, expected dense memory; call .to_dense() on it"
+    if tensor.is_quantized:
+        return (
+            f"is quantized ({tensor.dtype}), expected plain elements; pass its .int_repr(), "
+            f"or .dequantize() it"
+        )
+    return None
+
+
+def memory_problem(tensor: torch.Tensor) -> str | None:
+    """Say what is wrong with a tensor's memory."""
+    if tensor.device.type == "meta" or tensor.numel() == 0:
+        return None
+    wrapped = (
+        "has no memory of its own, expected an ordinary tensor: a transform of torch wraps it; "
+        "use torch.func.vmap and torch.func.grad, which know kernels"
+    )
+    try:
+        has = tensor.untyped_storage().nbytes()
+    except (RuntimeError, NotImplementedError):
+        return wrapped
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    needs = (tensor.storage_offset() + last + 1) * tensor.element_size()
+    if has < needs:
+        return f"needs {needs} bytes, but its storage has {has}: it was freed or shrunk"
+    return wrapped if tensor.data_ptr() == 0 else None
+
+
+def _write_problem(tensor: torch.Tensor) -> str | None:
+    if tensor.is_neg() or tensor.is_conj():
+        return "is a negated or conjugated view, expected memory to write to; pass a plain tensor"
+    return None
+
+
+def _device(
+    kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor]
+) -> torch.device:
+    device = next(iter((*args, *outs))).device
+    if device.type not in ("cuda", "cpu"):
+        raise LaunchError(
+            f"kernel {kernel.signature.name!r}: tensors on {device} cannot be used; kernels run "
+            f"on CUDA tensors, and on CPU tensors through the emulator"
+        )
+    return device
+
+
+def _is_repeatable(kernel: Kernel, captures: Captures, memory: Sequence[Array]) -> bool:
+    """Whether the C entry may answer for tensors like these from now on."""
+    if captures.is_opaque or len(memory) > first_call.ENTRY_TENSORS:
+        return False
+    if kernel.arch == "auto":
+        targets = {_core.device_target(i) for i in range(_core.device_count())}
+        if len(targets) > 1:
+            return False
+    return all(framework_name(array.dtype) is not None for array in memory)
