@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the files and functions which the documents name are there.
 
-A word in backticks that begins with a folder of the tree is a path: `src/emu/machine/grid.cpp`, a pattern
-(`bind_*.cpp`, `{a,b}.h`, `SET.xz` for any set). `path:name` also says that the file defines, or at
-least uses, that name. A source without a folder (`grid.cpp`) is somewhere in the tree, but for the
-guide's, which are the reader's. Generated pages are not read: what they name is data.
+A word in backticks that begins with a folder of the tree is a path: `src/emu/machine/grid.cpp`, a
+pattern (`bind_*.cpp`, `{a,b}.h`, `SET.xz` for any set). `path:name` also says that the file
+defines, or at least uses, that name. A source without a folder (`grid.cpp`) is somewhere in the
+tree, but for the guide's, which are the reader's. Generated pages are not read: what they name is
+data.
 """
 
 import itertools
