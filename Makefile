@@ -19,24 +19,37 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 JOBS ?= $(shell nproc)
+# The environment in two steps: what builds the extension and runs the demo, then the rest.
+DEMO_READY := $(VENV)/.ready-demo
 READY := $(VENV)/.ready
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 all: build
 
-$(READY): requirements-dev.txt tools/system_packages.sh
+$(DEMO_READY): requirements-demo.txt tools/system_packages.sh tools/link_package.py
 	./tools/system_packages.sh
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-demo.txt
 	$(BIN)/python tools/link_package.py
 	touch $@
 
+$(READY): $(DEMO_READY) requirements-dev.txt
+	./tools/system_packages.sh tests
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+# One tree, of which the demo builds the extension alone.
+RELEASE := cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=ON \
+  -DPYPTX_INPLACE=ON -DPYPTX_BENCH=ON -DPYPTX_EXAMPLES=ON -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+
 build: $(READY)
-	cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=ON \
-	  -DPYPTX_INPLACE=ON -DPYPTX_BENCH=ON -DPYPTX_EXAMPLES=ON -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	$(RELEASE)
 	cmake --build build/release -j $(JOBS)
 
-demo: build
+# Where there is a GPU, it is torch and JAX that call the kernels on it.
+demo: $(if $(wildcard /dev/nvidiactl),$(READY),$(DEMO_READY))
+	$(RELEASE)
+	cmake --build build/release -j $(JOBS) --target _core
 	$(BIN)/python examples/hopper/rms_norm.py --ptx --profile
 
 tests-cpp: $(READY)

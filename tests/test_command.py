@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 
-PLANTED = Path(__file__).resolve().parent / "files/planted.ptx"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from link_package import link  # noqa: E402
+
+PLANTED = ROOT / "tests/files/planted.ptx"
 # Line, code, and the text under the caret.
 MISTAKES = [
     (14, "PTX0202", ".f33"),
@@ -29,6 +34,17 @@ MISTAKES = [
 def pyptx(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pyptx", *words]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+
+def test_a_checkout_has_the_command_of_the_documents(tmp_path: Path) -> None:
+    link(tmp_path, tmp_path)
+    assert (tmp_path / "pyptx.pth").read_text(encoding="utf-8").strip() in sys.path
+    words = ["isa", "nanosleep"]
+    command = [str(tmp_path / "pyptx"), *words]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == pyptx(*words).stdout
+    broken = subprocess.run([command[0], "no such"], capture_output=True, text=True, check=False)
+    assert broken.returncode == pyptx("no such").returncode == 2
 
 
 def test_every_planted_error_is_shown_with_its_place_and_manual_section() -> None:

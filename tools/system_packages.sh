@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes sure of the few things that do not come from PyPI: a C++20 compiler and GoogleTest.
-# With the argument `fuzz`: also clang and its run-time libraries, for libFuzzer.
+# Makes sure of the few things that do not come from PyPI: a C++20 compiler, and for the argument
+#   tests  GoogleTest
+#   fuzz   clang and its run-time libraries, for libFuzzer
 # Installs them with apt-get where it may, and says what is missing where it may not.
 set -eu
 missing=""
 command -v g++ >/dev/null 2>&1 || missing="$missing g++"
-[ -e /usr/include/gtest/gtest.h ] || missing="$missing libgtest-dev"
-[ -e /usr/include/gmock/gmock.h ] || missing="$missing libgmock-dev"
 python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
+if [ "${1:-}" = tests ]; then
+  [ -e /usr/include/gtest/gtest.h ] || missing="$missing libgtest-dev"
+  [ -e /usr/include/gmock/gmock.h ] || missing="$missing libgmock-dev"
+fi
 if [ "${1:-}" = fuzz ]; then
   command -v clang++-19 >/dev/null 2>&1 || missing="$missing clang-19"
   ls /usr/lib/llvm-19/lib/clang/19/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1 ||

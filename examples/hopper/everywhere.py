@@ -67,6 +67,11 @@ def run_and_check(
             raise SystemExit("the result is wrong")
 
 
+def numpy_gradients(op: Callable[..., Any], inputs: Arrays, g: np.ndarray) -> tuple[str, Arrays]:
+    """From the backward kernels alone, on the emulator."""
+    return "numpy, emulator", op.backward(*(inputs[index] for index in op.saved), g)
+
+
 def torch_gradients(op: Callable[..., Any], inputs: Arrays, g: np.ndarray) -> tuple[str, Arrays]:
     """From torch.autograd."""
     import torch
@@ -96,7 +101,7 @@ def check_gradients(
     """Pull a random gradient back through `op`; print the errors, leave where one is too large."""
     g = np.random.default_rng().standard_normal(inputs[0].shape).astype(np.float32)
     expected = reference(*(x.astype(np.float64) for x in (*inputs, g)))
-    for run in (torch_gradients, jax_gradients):
+    for run in (numpy_gradients, torch_gradients, jax_gradients):
         try:
             where, found = run(op, inputs, g)
         except ModuleNotFoundError:
