@@ -543,10 +543,10 @@ class Red_34:
 
 class Red_35:
     global_: Red_43
-    and_: Red_44
-    or_: Red_44
-    xor: Red_44
-    add: Red_45
+    add: Red_44
+    and_: Red_45
+    or_: Red_45
+    xor: Red_45
     inc: Red_46
     dec: Red_46
     min: Red_47
@@ -589,23 +589,23 @@ class Red_42:
     max: Red_51
 
 class Red_43:
-    and_: Red_44
-    or_: Red_44
-    xor: Red_44
-    add: Red_45
+    add: Red_44
+    and_: Red_45
+    or_: Red_45
+    xor: Red_45
     inc: Red_46
     dec: Red_46
     min: Red_47
     max: Red_47
 
 class Red_44:
-    b32: Red_52
-
-class Red_45:
     u32: Red_52
     s32: Red_52
     u64: Red_52
     s64: Red_52
+
+class Red_45:
+    b32: Red_52
 
 class Red_46:
     u32: Red_52

@@ -23,9 +23,9 @@ class St:
 
     st.async{.weak}{.scope}{.ss}.completion_mechanism{.vec}.type [a], b, [mbar]
 
-    st.async{.weak}{.scope}{.ss}.completion_mechanism.type [a], b
-
     st.async{.mmio}{.sem}{.scope}{.ss}.type [a], b
+
+    st.async{.weak}{.scope}{.ss}.completion_mechanism.type [a], b
 
     st.bulk{.weak}{.ss} [a], size, initval
     """
@@ -310,9 +310,9 @@ class St_13:
 class St_14:
     weak: St_32
     cluster: St_33
-    shared: St_34
-    shared__cta: St_34
-    shared__cluster: St_35
+    shared__cluster: St_34
+    shared: St_35
+    shared__cta: St_35
     mbarrier__complete_tx__bytes: St_36
     mmio: St_37
     release: St_38
@@ -512,9 +512,9 @@ class St_31:
     f32: St_24
 
 class St_32:
-    shared: St_34
-    shared__cta: St_34
-    shared__cluster: St_35
+    shared__cluster: St_34
+    shared: St_35
+    shared__cta: St_35
     mbarrier__complete_tx__bytes: St_36
     global_: St_40
     b8: St_9
@@ -533,10 +533,13 @@ class St_32:
     f64: St_9
 
 class St_33:
-    shared__cluster: St_35
+    shared__cluster: St_34
     mbarrier__complete_tx__bytes: St_36
 
 class St_34:
+    mbarrier__complete_tx__bytes: St_36
+
+class St_35:
     mbarrier__complete_tx__bytes: St_36
     b8: St_9
     b16: St_9
@@ -552,9 +555,6 @@ class St_34:
     s64: St_9
     f32: St_9
     f64: St_9
-
-class St_35:
-    mbarrier__complete_tx__bytes: St_36
 
 class St_36:
     v2: St_49

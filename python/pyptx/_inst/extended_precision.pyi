@@ -199,12 +199,12 @@ class Addc:
 
     cc: Addc_1
     sat: Addc_2
-    u16: Addc_3
-    s16: Addc_3
     u32: Addc_3
     s32: Addc_3
     u64: Addc_3
     s64: Addc_3
+    u16: Addc_3
+    s16: Addc_3
 
 class Addc_1:
     u32: Addc_3
@@ -406,12 +406,12 @@ class Subc:
 
     cc: Subc_1
     sat: Subc_2
-    u16: Subc_3
-    s16: Subc_3
     u32: Subc_3
     s32: Subc_3
     u64: Subc_3
     s64: Subc_3
+    u16: Subc_3
+    s16: Subc_3
 
 class Subc_1:
     u32: Subc_3
@@ -511,21 +511,21 @@ class Madc:
 class Madc_1:
     cc: Madc_3
     sat: Madc_4
-    u16: Madc_5
-    s16: Madc_5
     u32: Madc_5
     s32: Madc_5
     u64: Madc_5
     s64: Madc_5
+    u16: Madc_5
+    s16: Madc_5
 
 class Madc_2:
     cc: Madc_3
-    u16: Madc_5
-    s16: Madc_5
     u32: Madc_5
     s32: Madc_5
     u64: Madc_5
     s64: Madc_5
+    u16: Madc_5
+    s16: Madc_5
 
 class Madc_3:
     u32: Madc_5

@@ -212,11 +212,11 @@ class Fma:
 
     fma.rnd{.relu}.type d, a, b, c
 
+    fma.rnd.oob{.relu}.type d, a, b, c
+
     fma.rnd{.oob}{.relu}.type d, a, b, c
 
     fma.rnd.oob.sat.type d, a, b, c
-
-    fma.rnd.oob{.relu}.type d, a, b, c
 
     fma.rnd{.sat}.dtype.atype d, a, b, c
 
@@ -307,12 +307,12 @@ class Fma_11:
     bf16x2: Fma_10
 
 class Fma_12:
-    sat: Fma_19
     relu: Fma_11
     f16: Fma_10
     f16x2: Fma_10
     bf16: Fma_10
     bf16x2: Fma_10
+    sat: Fma_19
 
 class Fma_13:
     sat: Fma_22

@@ -13,9 +13,9 @@ class Rcp:
 
     rcp.rnd.type d, a
 
-    rcp.rnd.ftz.type d, a
-
     rcp.approx.ftz.type d, a
+
+    rcp.rnd.ftz.type d, a
     """
 
     approx: Rcp_1

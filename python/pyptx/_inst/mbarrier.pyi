@@ -29,17 +29,17 @@ class Mbarrier:
 
     mbarrier.arrive{.sem.scope}{.shared::cluster}.multicast::cluster::32b.b64 sink, [addr]{, pending}, ctaMask
 
-    mbarrier.arrive{.sem.scope}.multicast::cluster::32b.b64 state, [addr]{, pending}, ctaMask
-
     mbarrier.arrive.expect_tx{.sem.scope}{.shared{::cta}}.b64 state, [addr], txCount
 
     mbarrier.arrive.expect_tx{.sem.scope}.shared::cluster.b64 sink, [addr], txCount
 
     mbarrier.arrive.expect_tx{.sem.scope}{.shared::cluster}.multicast::cluster::32b.b64 sink, [addr], txCount, ctaMask
 
-    mbarrier.arrive.expect_tx{.sem.scope}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask
-
     mbarrier.arrive.noComplete{.sem.scope}{.shared{::cta}}.b64 state, [addr], pending
+
+    mbarrier.arrive{.sem.scope}.multicast::cluster::32b.b64 state, [addr]{, pending}, ctaMask
+
+    mbarrier.arrive.expect_tx{.sem.scope}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask
 
     mbarrier.arrive.noComplete{.sem.scope}{.shared{::cta}}.b64 sink, [addr], pending
 
@@ -49,17 +49,17 @@ class Mbarrier:
 
     mbarrier.arrive_drop{.sem.scope}{.shared::cluster}.multicast::cluster::32b.b64 sink, [addr]{, pending}, ctaMask
 
-    mbarrier.arrive_drop{.sem.scope}.multicast::cluster::32b.b64 register, [addr]{, pending}, ctaMask
-
     mbarrier.arrive_drop.expect_tx{.sem.scope}{.shared{::cta}}.b64 state, [addr], txCount
 
     mbarrier.arrive_drop.expect_tx{.sem.scope}.shared::cluster.b64 sink, [addr], txCount
 
     mbarrier.arrive_drop.expect_tx{.sem.scope}{.shared::cluster}.multicast::cluster::32b.b64 sink, [addr], txCount, ctaMask
 
-    mbarrier.arrive_drop.expect_tx{.sem.scope}.multicast::cluster::32b.b64 register, [addr], txCount, ctaMask
-
     mbarrier.arrive_drop.noComplete{.sem.scope}{.shared{::cta}}.b64 state, [addr], pending
+
+    mbarrier.arrive_drop{.sem.scope}.multicast::cluster::32b.b64 register, [addr]{, pending}, ctaMask
+
+    mbarrier.arrive_drop.expect_tx{.sem.scope}.multicast::cluster::32b.b64 register, [addr], txCount, ctaMask
 
     mbarrier.test_wait{.sem.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
 
@@ -79,11 +79,11 @@ class Mbarrier:
 
     mbarrier.test_wait.parity.phase_type::primary{.sem.scope}{.shared{::cta}}.b64 waitComplete{|reportPredicate}, reportValue, [addr], anyParity
 
+    mbarrier.try_wait.parity.phase_type::primary{.sem.scope}{.shared{::cta}}.b64 waitComplete{|reportPredicate}, reportValue, [addr], anyParity{, suspendTimeHint}
+
     mbarrier.test_wait{.sem.scope}{.shared{::cta}}.b64 waitComplete|unused, [addr], state
 
     mbarrier.test_wait.parity{.phase_type}{.sem.scope}{.shared{::cta}}.b64 waitComplete|unused, [addr], phaseParity
-
-    mbarrier.try_wait.parity.phase_type::primary{.sem.scope}{.shared{::cta}}.b64 waitComplete{|reportPredicate}, reportValue, [addr], anyParity{, suspendTimeHint}
 
     mbarrier.try_wait{.sem.scope}{.shared{::cta}}.b64 waitComplete|unused, [addr], state{, suspendTimeHint}
 

@@ -19,8 +19,6 @@ class Mma:
 
     mma.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c
 
-    mma.sync.aligned.m8n8k16.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c
-
     mma.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype{.bitop}{.popc} d, a, b, c
 
     mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype.bitop.popc d, a, b, c
@@ -28,6 +26,8 @@ class Mma:
     mma.sync.aligned.m16n8k32.alayout.blayout.kind.dtype.atype.btype.ctype d, a, b, c
 
     mma.sync.aligned.shape.alayout.blayout{.kind}.dtype.atype.btype.ctype d, a, b, c
+
+    mma.sync.aligned.m8n8k16.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c
 
     mma.sync.aligned.m16n8k32.alayout.blayout.kind.block_scale{.scale_vec}.dtype.atype.btype.ctype.stype d, a, b, c, scale-a, sel-a, scale-b, sel-b
 

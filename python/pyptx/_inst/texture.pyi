@@ -17,12 +17,6 @@ class Tex:
 
     tex{.base}.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i4}]{, f}
 
-    tex{.base}.geom.vec.dtype.ctype d{|p}, [a, s{, c}{, i2}{, i4}]{, o}{, f}
-
-    tex{.base}.geom.vec.dtype.ctype d{|p}, [a, s{, c}{, i2}{, i4}{, s4}]{, o}
-
-    tex{.base}.geom.vec.dtype.ctype d{|p}, [a, s, c]{, o}
-
     tex.level.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i2}{, i4}], lod{, e}{, f}
 
     tex.level.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i2}{, i4}], lod{, e}
@@ -30,6 +24,20 @@ class Tex:
     tex.level.geom.vec.dtype.ctype d{|p}, [a{, b}, c], lod{, e}
 
     tex.level.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i4}], lod{, f}
+
+    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i2}{, i4}], dPdx, dPdy{, e}
+
+    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i2}{, i4}], dPdx, dPdy{, e}, f
+
+    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}
+
+    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i4}], dPdx, dPdy{, f}
+
+    tex{.base}.geom.vec.dtype.ctype d{|p}, [a, s{, c}{, i2}{, i4}]{, o}{, f}
+
+    tex{.base}.geom.vec.dtype.ctype d{|p}, [a, s{, c}{, i2}{, i4}{, s4}]{, o}
+
+    tex{.base}.geom.vec.dtype.ctype d{|p}, [a, s, c]{, o}
 
     tex.level.geom.vec.dtype.ctype d{|p}, [a, s{, c}{, i2}{, i4}], lod{, o}{, f}
 
@@ -41,15 +49,7 @@ class Tex:
 
     tex.level.geom.vec.dtype.ctype d{|p}, [a, s{, c}{, i2}{, i4}], lod, o, f
 
-    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i2}{, i4}], dPdx, dPdy{, e}
-
-    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i2}{, i4}], dPdx, dPdy{, e}, f
-
-    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}
-
     tex.grad.geom.vec.dtype.ctype d{|p}, [a, s, c], dPdx, dPdy{, o}
-
-    tex.grad.geom.vec.dtype.ctype d{|p}, [a{, b}{, c}{, i4}], dPdx, dPdy{, f}
     """
 
     base: Tex_1

@@ -269,25 +269,25 @@ class Wmma_44:
 class Wmma_45:
     f16: Wmma_69
     f32: Wmma_70
-    rn: Wmma_71
-    rz: Wmma_71
-    rm: Wmma_71
-    rp: Wmma_71
-    f64: Wmma_72
-    s32: Wmma_73
+    s32: Wmma_71
+    rn: Wmma_72
+    rz: Wmma_72
+    rm: Wmma_72
+    rp: Wmma_72
+    f64: Wmma_73
 
 class Wmma_46:
     f16: Wmma_69
     f32: Wmma_70
-    s32: Wmma_73
+    s32: Wmma_71
 
 class Wmma_47:
     f32: Wmma_74
-    rn: Wmma_71
-    rz: Wmma_71
-    rm: Wmma_71
-    rp: Wmma_71
-    f64: Wmma_72
+    rn: Wmma_72
+    rz: Wmma_72
+    rm: Wmma_72
+    rp: Wmma_72
+    f64: Wmma_73
 
 class Wmma_48:
     rn: Wmma_75
@@ -379,14 +379,14 @@ class Wmma_70:
     bf16: Wmma_80
 
 class Wmma_71:
-    f64: Wmma_72
+    s8: Wmma_81
+    u8: Wmma_82
 
 class Wmma_72:
-    f64: Wmma_81
+    f64: Wmma_73
 
 class Wmma_73:
-    s8: Wmma_82
-    u8: Wmma_83
+    f64: Wmma_83
 
 class Wmma_74:
     tf32: Wmma_84
@@ -412,13 +412,13 @@ class Wmma_80:
     bf16: Wmma_90
 
 class Wmma_81:
-    f64: Wmma_91
+    s8: Wmma_91
 
 class Wmma_82:
-    s8: Wmma_92
+    u8: Wmma_91
 
 class Wmma_83:
-    u8: Wmma_92
+    f64: Wmma_92
 
 class Wmma_84:
     tf32: Wmma_93
@@ -427,10 +427,10 @@ class Wmma_85:
     f64: Wmma_94
 
 class Wmma_86:
-    s4: Wmma_92
+    s4: Wmma_91
 
 class Wmma_87:
-    u4: Wmma_92
+    u4: Wmma_91
 
 class Wmma_88:
     s32: Wmma_95
@@ -442,10 +442,10 @@ class Wmma_90:
     f32: Wmma_89
 
 class Wmma_91:
-    f64: Wmma_96
+    s32: Wmma_96
 
 class Wmma_92:
-    s32: Wmma_97
+    f64: Wmma_97
 
 class Wmma_93:
     f32: Wmma_98
@@ -457,11 +457,11 @@ class Wmma_95:
     b1: Wmma_100
 
 class Wmma_96:
-    def __call__(self, d: Vector, a: Vector | Integer | Real, b: Vector | Integer | Real, c: Vector | Integer | Real, /, *, pred: Guard = None) -> None: ...
-
-class Wmma_97:
     satfinite: Wmma_101
     def __call__(self, d: Vector, a: Vector, b: Vector, c: Vector | Integer, /, *, pred: Guard = None) -> None: ...
+
+class Wmma_97:
+    def __call__(self, d: Vector, a: Vector | Integer | Real, b: Vector | Integer | Real, c: Vector | Integer | Real, /, *, pred: Guard = None) -> None: ...
 
 class Wmma_98:
     def __call__(self, d: Vector, a: Vector | Real, b: Vector, c: Vector | Real, /, *, pred: Guard = None) -> None: ...
