@@ -29,8 +29,9 @@ from isagen.notation import (  # noqa: E402
     parse_rule,
     parse_values,
 )
+from isagen.operand_reader import MANUAL, PTXAS, parse_operand  # noqa: E402
 from isagen.operand_rows import packed  # noqa: E402
-from isagen.operand_text import OperandText, parse_operand, parse_types  # noqa: E402
+from isagen.operand_text import OperandText, parse_types  # noqa: E402
 from isagen.reference import pages  # noqa: E402
 from isagen.resolve import count_of, derived_type, is_there, types_of  # noqa: E402
 from isagen.rows import load_instructions, narrow_rule  # noqa: E402
@@ -103,7 +104,7 @@ def test_a_good_row_loads(table: Table) -> None:
         ({"operands": {"a": "addr"}}, r"\[\] and addr go together"),
         ({"sem": "none"}, "gives no reason"),
         ({"head": "add.hi"}, "does not begin the syntax line"),
-        ({"ordered": "dst src"}, "'ordered' names slot 'dst'"),
+        ({"ptxas": {"ordered": "dst src"}}, "'ordered' names slot 'dst'"),
         ({"flow": "down"}, "flow 'down' is not one of next"),
         ({"colour": "red"}, "unknown key 'colour'"),
     ],
@@ -184,15 +185,17 @@ def test_rules() -> None:
     assert rule.when[1].negated
     assert rule.then[0].values == ("f32", "f16")
     assert parse_rule("vec=v8 -> @8.8:100").needs == Needs((8, 8), (TargetRule(100),))
-    assert parse_rule("aligned ~> sync : words").lint
+    assert parse_rule("aligned -> sync : words", {}, is_lint=True).lint
     narrowed = narrow_rule(rule, {"ftz": {"ftz"}, "type": {"f16"}})
     assert narrowed is not None
     assert narrowed.then[0].values == ("f16",)
     assert (len(narrowed.when), len(narrowed.then)) == (1, 1)
     assert narrow_rule(rule, {"type": {"f32"}}) is None
-    for bad in ("ftz type=f32 : no arrow", "ftz -> !type=f32 : twice", "ftz ~> @8.0 : no"):
+    for bad in ("ftz type=f32 : no arrow", "ftz -> !type=f32 : twice", "ftz ~> type : no"):
         with pytest.raises(NotationError):
             parse_rule(bad)
+    with pytest.raises(NotationError):
+        parse_rule("ftz -> @8.0 : a lint is no availability", {}, is_lint=True)
 
 
 def test_operands() -> None:
@@ -203,41 +206,73 @@ def test_operands() -> None:
     operand = parse_operand("reg|imm u32 range=24..256 multiple=8")
     assert (operand.minimum, operand.maximum, operand.multiple) == (24, 256, 8)
     assert parse_operand("imm u32 oneof=4|8|16").literals == (4, 8, 16)
-    video = parse_operand("sel|neg u32 sel=b0|h1 plain pow2 needs=9.4:107f")
+    video = parse_operand("sel|neg u32 sel=b0 pow2 needs=9.4:107f", "sel=h1 plain")
     assert (video.selectors, video.register_class, video.power_of_two) == (("b0", "h1"), "plain", 1)
     assert video.needs == parse_needs("9.4:107f")
     assert packed("b0") == ord("b") + 256 * ord("0")
-    sized = parse_operand("addr narrow space=space bits=8|64:!space bits=64@:120").widths
+    sized = parse_operand("addr space=space", "narrow bits=8|64:!space bits=64@:120").widths
     assert [one.bits for one in sized] == [(8, 64), (64,)]
     assert sized[0].condition == (Term("space", (), negated=True),)
     assert sized[1].needs == parse_needs(":120")
-    assert parse_operand("imm u32 range=0..15 cut").cut
-    odd = parse_operand("reg|~fimm b32")
-    assert (odd.kinds, odd.odd_kinds) == (("reg", "fimm"), ("fimm",))
-    assert parse_operand("addr unnamed=space").unnamed == (Term("space"),)
-    assert parse_operand("reg u64 unseen bits=64@:120").unseen
     assert parse_operand("reg u64 texmode=independent").texmode == "independent"
-    strict = parse_operand("out vec b32 strict=dtype=f16x2 loose typed")
-    assert (strict.strict, strict.loose, strict.typed) == (True, True, True)
-    assert strict.strict_when == (Term("dtype", ("f16x2",)),)
-    expanded = parse_operand("vec b32 n=4 strict=kind=sp@:100 also=pred@:75..89|120")
-    assert expanded.strict
-    assert expanded.strict_when[0].slot == "kind"
-    assert (expanded.also, len(expanded.also_needs.targets)) == ("pred", 2)
-    assert parse_operand("reg|vec b32 uncounted").uncounted
     assert parse_operand("vec|imm b16 n=2 multiple=max(vec,2) last=0..1").last == 1
     for bad in (
         "out", "reg u32 s32", "reg u32 range=5", "reg u32 size=4", "sel u32", "reg u32 sel=b0",
         "reg u32 n=2+", "reg b8|b16|b32|b64|b128", f"reg u32 n={'(1+' * 20}1{')' * 20}",
-        "reg map(type)", "reg wide(type,2)", "reg u32 if==3",
-        "reg u32 cut", "reg u32 unnamed=space", "~ u32", "reg u32 bits=64", "addr bits=24",
-        "addr bits=", "addr bits=64@x", "reg u64 texmode=other", "vec b32 strict==",
-        "reg u32 nonzero",
-        "vec b32 strict=8.0:90", "vec b32 strict=x@90", "vec b32 also=pred", "reg b32 uncounted",
-        "vec b32 n=2 uncounted", "reg b32 last=0..1", "vec b32 n=2 last=1..2",
+        "reg map(type)", "reg wide(type,2)", "reg u32 if==3", "reg|reg u32",
+        "~ u32", "reg u64 texmode=other", "reg u32 nonzero", "reg b32 last=0..1",
+        "vec b32 n=2 last=1..2",
     ):  # fmt: skip
         with pytest.raises(NotationError):
             parse_operand(bad)
+
+
+def test_habits() -> None:
+    """What ptxas does otherwise, merged into what the manual says."""
+    assert parse_operand("imm u32 range=0..15", "cut").cut
+    odd = parse_operand("reg b32", "kinds=fimm|~vec types=u32|s32 exact uncounted")
+    assert (odd.kinds, odd.odd_kinds) == (("reg", "fimm", "vec"), ("vec",))
+    assert ([one.name for one in odd.types], odd.register_class) == (["b32", "u32", "s32"], "exact")
+    assert odd.uncounted
+    assert parse_operand("out vec f32 n=8", "inout").role == "inout"
+    assert parse_operand("addr", "unnamed=space").unnamed == (Term("space"),)
+    assert parse_operand("reg u64", "unseen bits=64@:120").unseen
+    strict = parse_operand("out vec b32", "strict=dtype=f16x2 loose typed")
+    assert (strict.strict, strict.loose, strict.typed) == (True, True, True)
+    assert strict.strict_when == (Term("dtype", ("f16x2",)),)
+    expanded = parse_operand("vec b32 n=4", "strict=kind=sp@:100 also=pred@:75..89|120")
+    assert expanded.strict
+    assert expanded.strict_when[0].slot == "kind"
+    assert (expanded.also, len(expanded.also_needs.targets)) == ("pred", 2)
+    for text, habits in (
+        ("reg u32", "cut"), ("reg u32", "unnamed=space"), ("reg u32", "bits=64"),
+        ("addr", "bits=24"), ("addr", "bits="), ("addr", "bits=64@x"), ("vec b32", "strict=="),
+        ("vec b32", "strict=8.0:90"), ("vec b32", "strict=x@90"), ("vec b32", "also=pred"),
+        ("reg b32", "uncounted"), ("vec b32 n=2", "uncounted"), ("reg b32", "kinds=register"),
+        ("reg b32", "kinds=reg"), ("reg b8|b16", "types=b32|b64|b128"), ("reg b32", "types="),
+    ):  # fmt: skip
+        parse_operand(text)
+        with pytest.raises(NotationError):
+            parse_operand(text, habits)
+
+
+@pytest.mark.parametrize("word", ["~fimm", *sorted(PTXAS)])
+def test_a_habit_in_the_manuals_part_is_refused(word: str) -> None:
+    """Every word of ptxas's, however good its value."""
+    kinds, rest = (f"reg|{word}", "") if word.startswith("~") else ("reg", f" {word}")
+    if word in MANUAL:
+        pytest.skip("both have selectors")
+    with pytest.raises(NotationError, match="is a habit of ptxas, not the manual's"):
+        parse_operand(f"{kinds} u32{rest}")
+
+
+@pytest.mark.parametrize("word", ["reg", "out", "reg|imm", *sorted(MANUAL)])
+def test_the_manuals_words_among_habits_are_refused(word: str) -> None:
+    """The same the other way round."""
+    if word in PTXAS:
+        pytest.skip("both have selectors")
+    with pytest.raises(NotationError, match="is the manual's, no habit of ptxas"):
+        parse_operand("reg|imm u32", word)
 
 
 @pytest.mark.parametrize(

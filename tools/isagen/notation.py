@@ -3,7 +3,7 @@
 
 * value lists with availability: ``cta gpu cluster@7.8:90 m64n{8..256:8}k16 $scope``
 * availability: ``7.8:90``, ``8.6:100a|110f``, ``3.0..6.3:30`` (gone after 6.3), ``:75..89``
-* rules: ``ftz -> type=f32 : .ftz goes with .f32 only``; ``~>`` for what only the manual forbids
+* rules: ``ftz -> type=f32 : .ftz goes with .f32 only``
 
 Syntax lines are in syntax_line.py, operand descriptions in operand_text.py.
 """
@@ -154,13 +154,16 @@ def parse_condition(text: str, sets: dict[str, str] | None = None) -> tuple[Term
     return tuple(parse_term(term, sets) for term in text.split("&") if term.strip())
 
 
-def parse_rule(text: str, sets: dict[str, str] | None = None) -> Rule:
-    """``when & when -> then or then : message``, ``when -> @version:target``, or with ``~>``."""
-    match = re.match(r"(.*?)([-~])>(.*)", text, re.DOTALL)
-    if not match:
+def parse_rule(text: str, sets: dict[str, str] | None = None, is_lint: bool = False) -> Rule:
+    """``when & when -> then or then : message``, ``when -> never : message``, ``when -> @8.0:90``.
+
+    A lint is a rule of the manual's that ptxas does not hold to; it needs words.
+    """
+    condition, arrow, rest = text.partition("->")
+    if not arrow:
         raise NotationError(f"rule '{text}' has no '->'")
-    when, is_lint = parse_condition(match[1], sets), match[2] == "~"
-    body, _, message = (part.strip() for part in match[3].partition(" : "))
+    when = parse_condition(condition, sets)
+    body, _, message = (part.strip() for part in rest.partition(" : "))
     if body.startswith("@") and not is_lint:
         return Rule(when, (), parse_needs(body[1:]), message)
     if not message:

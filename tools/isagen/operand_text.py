@@ -1,35 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operand descriptions, ``out reg|vec type n=vec wider``, and the expressions inside them.
+"""An operand description taken apart, and the types inside it: ``b32|f32``, ``wide(type)``.
 
-* counts: ``n=shape.m*shape.k*bits(atype)/1024`` over what the slots hold
-* types: ``b32|f32``, ``wide(type)``, ``map(atype,f16:b32,*:f64)``
-* conditions: ``if=multicast&mode=tile|im2col``
+operand_reader.py reads the words around the types.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from .count import Step, parse_count
-from .notation import (
-    NAME,
-    NOTHING,
-    Needs,
-    NotationError,
-    Term,
-    expand_run,
-    parse_condition,
-    parse_needs,
-)
+from .count import Step
+from .notation import NAME, NOTHING, Needs, NotationError, Term
 
-KINDS = (
-    "reg", "imm", "fimm", "pred", "notpred", "addr", "vec", "sym", "label", "special", "sink",
-    "paren", "neg", "sel",
-)  # fmt: skip
-CLASSES = ("plain", "exact", "any", "fixed")
-TEXMODES = ("unified", "independent")
+MOST_TYPES = 4  # of an operand: isa::OperandSpec has room for so many
 
 
 @dataclass(frozen=True)
@@ -57,7 +40,7 @@ class OperandText:
 
     role: str = "in"
     kinds: tuple[str, ...] = ()
-    odd_kinds: tuple[str, ...] = ()  # of these, what ptxas takes and the manual does not
+    odd_kinds: tuple[str, ...] = ()  # of these, what is a lint
     types: tuple[TypeText, ...] = ()
     wider: bool = False
     converted: bool = False
@@ -98,185 +81,11 @@ class OperandText:
     selectors: tuple[str, ...] = ()
 
 
-def parse_operand(text: str) -> OperandText:
-    """Read an operand description: role, kinds, type, then ``key=value`` and words."""
-    operand = OperandText()
-    words = text.split()
-    if words and words[0] in ("in", "out", "inout"):
-        operand.role = words.pop(0)
-    if not words:
-        raise NotationError(f"operand '{text}' has no kind")
-    kinds = words.pop(0).split("|")
-    operand.kinds = tuple(kind.removeprefix("~") for kind in kinds)
-    operand.odd_kinds = tuple(kind[1:] for kind in kinds if kind.startswith("~"))
-    for kind in operand.kinds:
-        if kind not in KINDS:
-            raise NotationError(f"'{kind}' in operand '{text}' is not one of {', '.join(KINDS)}")
-    for word in words:
-        _read_attribute(operand, word, text)
-    if bool({"sel", "neg"} & {*operand.kinds}) < bool(operand.selectors):
-        raise NotationError(f"operand '{text}': sel=b0|b1.. is for the kinds sel and neg")
-    if "sel" in operand.kinds and not operand.selectors:
-        raise NotationError(f"operand '{text}': the kind sel needs its selectors, sel=b0|b1..")
-    if (operand.cut or operand.nonzero) and "imm" not in operand.kinds:
-        raise NotationError(f"operand '{text}': cut and nonzero are for a literal")
-    if operand.share and "fimm" not in operand.kinds:
-        raise NotationError(f"operand '{text}': share is for a floating-point literal")
-    if operand.part and "imm" not in operand.kinds:
-        raise NotationError(f"operand '{text}': part is for a literal")
-    if operand.unnamed and "addr" not in operand.kinds:
-        raise NotationError(f"operand '{text}': unnamed=slot is for an address")
-    if operand.widths and not operand.unseen and "addr" not in operand.kinds:
-        raise NotationError(f"operand '{text}': bits=32|64 is for an address")
-    if operand.uncounted and ("vec" not in operand.kinds or operand.count):
-        raise NotationError(f"operand '{text}': uncounted is for the kind vec, without n=")
-    return operand
-
-
-def _read_attribute(operand: OperandText, word: str, text: str) -> None:
-    key, equals, value = word.partition("=")
-    if word == "wider":
-        operand.wider = True
-    elif word == "converted":
-        operand.converted = True
-    elif word == "narrow":
-        operand.narrow = True
-    elif word == "pow2":
-        operand.power_of_two = True
-    elif word == "nonzero":
-        operand.nonzero = True
-    elif word == "share":
-        operand.share = True
-    elif word == "part":
-        operand.part = True
-    elif word == "cut":
-        operand.cut = True
-    elif word == "padded":
-        operand.padded = True
-    elif word == "bare":
-        operand.bare = True
-    elif word == "indexed":
-        operand.indexed = True
-    elif word == "strict":
-        operand.strict = True
-    elif word == "unseen":
-        operand.unseen = True
-    elif word == "loose":
-        operand.loose = True
-    elif word == "typed":
-        operand.typed = True
-    elif word == "ordinary":
-        operand.ordinary = True
-    elif word == "uncounted":
-        operand.uncounted = True
-    elif word in CLASSES:
-        operand.register_class = word
-    elif not equals:
-        if operand.types:
-            raise NotationError(f"operand '{text}' has two types; the second is '{word}'")
-        operand.types = parse_types(word)
-    elif key in _ATTRIBUTES:
-        try:
-            _ATTRIBUTES[key](operand, value)
-        except (NotationError, ValueError) as error:
-            raise NotationError(f"'{word}' in operand '{text}': {error}") from error
-    else:
-        raise NotationError(f"unknown attribute '{word}' in operand '{text}'")
-
-
-def _set_range(operand: OperandText, value: str) -> None:
-    match = re.fullmatch(r"(-?\w+)\.\.(-?\w+)", value)
-    if not match:
-        raise NotationError("not range=low..high")
-    operand.minimum, operand.maximum = int(match[1], 0), int(match[2], 0)
-
-
-def _set_multiple(operand: OperandText, value: str) -> None:
-    if value[0].isdigit():
-        operand.multiple = int(value, 0)
-    else:
-        operand.multiple_count = parse_count(value)
-
-
-def _set_last(operand: OperandText, value: str) -> None:
-    match = re.fullmatch(r"0\.\.(\d+)", value)
-    if not match or not operand.count:
-        raise NotationError("not last=0..high of a vector with n=")
-    operand.last = int(match[1])
-
-
-def _set_literals(operand: OperandText, value: str) -> None:
-    operand.literals = tuple(int(number, 0) for number in value.split("|"))
-    operand.minimum, operand.maximum = min(operand.literals), max(operand.literals)
-
-
-def _add_widths(operand: OperandText, value: str) -> None:
-    """``32|64``, ``32|64:!space`` (a condition), ``64@:120`` (on these targets)."""
-    words, _, needs = value.partition("@")
-    sizes, _, condition = words.partition(":")
-    bits = tuple(int(size) for size in sizes.split("|"))
-    if not {*bits} <= {8, 16, 32, 64}:
-        raise NotationError("not sizes of registers: 8, 16, 32 or 64")
-    available = parse_needs(needs) if needs else NOTHING
-    operand.widths += (WidthText(bits, parse_condition(condition), available),)
-
-
-def _set_strict(operand: OperandText, value: str) -> None:
-    """``slot=word`` (when it holds), ``:90`` (on these targets), ``slot=word@:90`` (both)."""
-    condition, at, needs = ("", "@", value) if value[:1] == ":" else value.partition("@")
-    operand.strict = True
-    operand.strict_when = parse_condition(condition) if condition else ()
-    operand.strict_needs = _parse_targets(needs) if at else NOTHING
-
-
-def _set_also(operand: OperandText, value: str) -> None:
-    operand.also, _, needs = value.partition("@")
-    operand.also_needs = _parse_targets(needs)
-
-
-def _parse_targets(text: str) -> Needs:
-    needs = parse_needs(text)
-    if not needs.targets or needs != Needs(targets=needs.targets):
-        raise NotationError(f"'{text}' is not a list of targets such as :90 or :75..89|120")
-    return needs
-
-
-def _texmode(value: str) -> str:
-    if value not in TEXMODES:
-        raise NotationError(f"not one of {', '.join(TEXMODES)}")
-    return value
-
-
-def _set(name: str, read: Callable[[str], object]) -> Callable[[OperandText, str], None]:
-    return lambda operand, value: setattr(operand, name, read(value))
-
-
-_ATTRIBUTES: dict[str, Callable[[OperandText, str], None]] = {
-    "n": _set("count", parse_count),
-    "space": _set("space", str),
-    "strict": _set_strict,
-    "texmode": _set("texmode", _texmode),
-    "if": _set("condition", parse_condition),
-    "needs": _set("needs", parse_needs),
-    "unified": _set("unified_needs", parse_needs),
-    "bits": _add_widths,
-    "unnamed": _set("unnamed", parse_condition),
-    "also": _set_also,
-    "range": _set_range,
-    "oneof": _set_literals,
-    "multiple": _set_multiple,
-    "last": _set_last,
-    "sel": _set(
-        "selectors", lambda value: tuple(s for w in value.split("|") for s in expand_run(w))
-    ),
-}
-
-
 def parse_types(text: str) -> tuple[TypeText, ...]:
     """``b32|f32``, ``part(type,2)``, ``map(slot,f16:b32,*:f64)``; parentheses hide the bars."""
     types = tuple(_parse_type(word) for word in re.findall(r"(?:[^|(]|\([^)]*\))+", text))
-    if len(types) > 4:
-        raise NotationError(f"'{text}' has more than four alternatives")
+    if len(types) > MOST_TYPES:
+        raise NotationError(f"'{text}' has more than {MOST_TYPES} alternatives")
     return types
 
 

@@ -6,28 +6,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .habits import check_habits
 from .notation import Needs, NotationError, Rule, Term, Value, parse_needs, parse_rule, parse_values
-from .operand_text import WidthText, parse_operand
-from .syntax_line import OperandUse, parse_syntax
+from .operand_reader import parse_operand
+from .operand_text import WidthText
+from .row_tables import Description, Row, read_rows, slot_names
+from .syntax_line import OperandUse, SlotUse, parse_syntax
 from .table import IGNORED, Example, Form, Operand, Slot, Table, TableError
 
 FLOWS = ("next", "jump", "end", "call")  # where execution goes on
 MAXIMUM_SLOTS = 64  # the bits of a SlotSet (src/isa/form_index.h)
-_SHARED_KEYS = {
-    "manual",
-    "sem",
-    "needs",
-    "slots",
-    "operands",
-    "rules",
-    "head",
-    "ordered",
-    "beyond",
-    "flow",
-    "ignored",
-}
-_INSTRUCTION_KEYS = _SHARED_KEYS | {"form"}
-_FORM_KEYS = _SHARED_KEYS | {"syntax", "accept", "reject"}
 
 
 def load_instructions(table: Table, data: dict[str, Any], file: str) -> None:
@@ -36,66 +24,49 @@ def load_instructions(table: Table, data: dict[str, Any], file: str) -> None:
     if unknown:
         raise TableError(f"{file}: unknown key '{sorted(unknown)[0]}'")
     for shared in data.get("instruction", []):
-        _check_keys(shared, _INSTRUCTION_KEYS, file)
-        for row in shared.get("form", []):
-            where = f"{file}: '{row.get('syntax', '?')}'"
-            _check_keys(row, _FORM_KEYS, where)
+        for row in read_rows(shared, file):
             try:
-                table.forms.append(_load_form(table, shared, row, where))
+                table.forms.append(_load_form(table, row))
             except NotationError as error:
-                raise TableError(f"{where}: {error}") from error
+                raise TableError(f"{row.where}: {error}") from error
 
 
-def _check_keys(data: dict[str, Any], known: set[str], where: str) -> None:
-    unknown = sorted(set(data) - known)
-    if unknown:
-        raise TableError(f"{where}: unknown key '{unknown[0]}'")
-
-
-def _load_form(table: Table, shared: dict[str, Any], row: dict[str, Any], where: str) -> Form:
-    for key in ("syntax", "accept", "reject"):
-        if not row.get(key):
-            raise TableError(f"{where}: a row needs '{key}'")
-    for key in ("manual", "sem"):
-        if not (row.get(key) or shared.get(key)):
-            raise TableError(f"{where}: a row needs '{key}'")
-    syntax = parse_syntax(row["syntax"])
-    value_texts = {**shared.get("slots", {}), **row.get("slots", {})}
-    descriptions = {**shared.get("operands", {}), **row.get("operands", {})}
-    slots = tuple(
-        Slot(use.name, use.optional, _load_values(table, value_texts.get(use.name, use.default)))
-        for use in syntax.slots
-    )
-    ordered = tuple(
-        tuple(group.split())
-        for group in (row.get("ordered") or shared.get("ordered", "")).split(",")
-    )
-    slots += _ignored_slot(table, row.get("ignored") or shared.get("ignored", ""), slots, ordered)
-    unused = sorted(set(row.get("slots", {})) - {slot.name for slot in slots})
-    if unused:
-        raise TableError(f"{where}: slot '{unused[0]}' is not in the syntax line")
-    sem, reason = _split_sem(row.get("sem") or shared["sem"], where)
+def _load_form(table: Table, row: Row) -> Form:
+    where, syntax = row.where, row.taken
+    slots = tuple(_load_slot(table, row, use) for use in syntax.slots)
+    ordered = tuple(tuple(group.split()) for group in row.habit("ordered").split(","))
+    slots += _ignored_slot(table, row.habit("ignored"), slots, ordered)
+    sem, reason = _split_sem(row.text("sem"), where)
     form = Form(
         opcode=syntax.opcode,
-        syntax=row["syntax"],
-        manual=row.get("manual") or shared["manual"],
+        syntax=row.line,
+        manual=row.text("manual"),
         sem=sem,
         reason=reason,
-        beyond=row.get("beyond") or shared.get("beyond", ""),
-        flow=row.get("flow") or shared.get("flow", "next"),
-        needs=parse_needs(row.get("needs") or shared.get("needs", "")),
+        beyond=row.why,
+        flow=row.text("flow", "next"),
+        needs=parse_needs(row.text("needs")),
         slots=slots,
-        operands=tuple(_load_operand(use, descriptions, slots, where) for use in syntax.operands),
-        rules=_load_rules(table, shared, row, slots)
+        operands=tuple(_load_operand(use, row, slots) for use in syntax.operands),
+        rules=_load_rules(table, row, slots)
         + _together_rules(syntax.together)
         + _ignored_rules(slots),
-        examples=_load_examples(row, syntax.opcode, where),
+        examples=_load_examples(row, syntax.opcode),
         where=where,
-        head=_head_length(row.get("head") or shared.get("head", ""), row["syntax"], where),
+        head=_head_length(row.text("head"), row.line, where),
         ordered=ordered,
     )
     _check_form(table, form)
+    check_habits(table, row)
     return form
+
+
+def _load_slot(table: Table, row: Row, use: SlotUse) -> Slot:
+    """Return the slot with the manual's values first; of a slot of ptxas's own, with ptxas's."""
+    text = row.slots.get(use.name, Description())
+    is_manual = use.name in slot_names(row.syntax)
+    words = f"{text.manual} {text.ptxas}".strip() if is_manual else text.ptxas or text.manual
+    return Slot(use.name, use.optional, _load_values(table, words or use.default))
 
 
 def _split_sem(text: str, where: str) -> tuple[str, str]:
@@ -108,20 +79,19 @@ def _split_sem(text: str, where: str) -> tuple[str, str]:
     return "", reason.strip()
 
 
-def _load_operand(
-    use: OperandUse, descriptions: dict[str, str], slots: tuple[Slot, ...], where: str
-) -> Operand:
+def _load_operand(use: OperandUse, row: Row, slots: tuple[Slot, ...]) -> Operand:
     """Describe an operand and its parts; a bracket around one address has no parts."""
-    parts = tuple(_load_operand(part, descriptions, slots, where) for part in use.parts)
+    parts = tuple(_load_operand(part, row, slots) for part in use.parts)
     if parts:
         is_plain = use.shape == "address" and len(parts) == 1 and "addr" in parts[0].text.kinds
         return Operand(use, parts[0].text, () if is_plain else parts)
-    if use.name not in descriptions:
-        raise TableError(f"{where}: operand '{use.name}' is not described")
-    text = parse_operand(descriptions[use.name])
+    described = row.operands.get(use.name, Description())
+    if not described.manual:
+        raise TableError(f"{row.where}: operand '{use.name}' is not described")
+    text = parse_operand(described.manual, described.ptxas)
     condition = _narrow_condition(text.condition, slots)
     if condition is None:
-        raise TableError(f"{where}: operand '{use.name}' is never there")
+        raise TableError(f"{row.where}: operand '{use.name}' is never there")
     text.condition = condition
     text.unnamed = _narrow_condition(text.unnamed, slots) or ()
     text.widths = tuple(filter(None, (_narrow_widths(one, slots) for one in text.widths)))
@@ -180,14 +150,14 @@ def _load_values(table: Table, text: str) -> tuple[Value, ...]:
     )
 
 
-def _load_rules(
-    table: Table, shared: dict[str, Any], row: dict[str, Any], slots: tuple[Slot, ...]
-) -> tuple[Rule, ...]:
+def _load_rules(table: Table, row: Row, slots: tuple[Slot, ...]) -> tuple[Rule, ...]:
     """Return the row's own rules, and of the shared ones what can apply to this row."""
     known = _known(slots)
-    rules = [narrow_rule(parse_rule(text, table.sets), known) for text in shared.get("rules", [])]
-    kept = tuple(rule for rule in rules if rule is not None)
-    return kept + tuple(parse_rule(text, table.sets) for text in row.get("rules", []))
+    rules: list[Rule | None] = []
+    for text in row.rules():
+        rule = parse_rule(text.text, table.sets, text.is_lint)
+        rules.append(narrow_rule(rule, known) if text.is_shared else rule)
+    return tuple(rule for rule in rules if rule is not None)
 
 
 def _known(slots: tuple[Slot, ...]) -> dict[str, set[str]]:
@@ -231,17 +201,19 @@ def narrow_rule(rule: Rule, known: dict[str, set[str]]) -> Rule | None:
     )
 
 
-def _load_examples(row: dict[str, Any], opcode: str, where: str) -> tuple[Example, ...]:
-    examples = [Example(text, "") for text in row["accept"]]
-    for text in row["reject"]:
+def _load_examples(row: Row, opcode: str) -> tuple[Example, ...]:
+    examples = [Example(text, "") for text in row.examples("accept")]
+    for text in row.examples("reject"):
         match = re.fullmatch(r"(PTX\d{4}): (.+)", text)
         if not match:
-            raise TableError(f"{where}: rejected example '{text}' does not start with its code")
+            raise TableError(f"{row.where}: rejected example '{text}' does not start with its code")
         examples.append(Example(match[2], match[1]))
     for example in examples:
         head = re.match(r"(?:@!?%\w+ )?([a-z0-9]+)", example.text)
         if not head or head[1] != opcode:
-            raise TableError(f"{where}: example '{example.text}' is not an instance of {opcode}")
+            raise TableError(
+                f"{row.where}: example '{example.text}' is not an instance of {opcode}"
+            )
     return tuple(examples)
 
 
