@@ -170,6 +170,7 @@ lint: build
 	$(BIN)/python tools/lint/layers.py
 	$(BIN)/python tools/lint/sizes.py
 	$(BIN)/python tools/lint/one_place.py
+	$(BIN)/python tools/lint/handlers.py
 	PYTHONPATH=tools $(BIN)/python -m isagen --table isa --check-docs docs/isa \
 	  --check-stubs python/pyptx/_inst
 	PYTHONPATH=tools:python $(BIN)/python -m stubs --check python/pyptx

@@ -60,7 +60,7 @@ def real() -> Table:
 
 def read(real: Table, data: dict[str, Any]) -> list[Form]:
     """The rows of one file, through the generator."""
-    table = Table(types=real.types, sems=real.sems, sets=real.sets)
+    table = Table(types=real.types, sets=real.sets)
     load_instructions(table, data, "test.toml")
     outputs(table)
     return table.forms

@@ -23,7 +23,6 @@ def load(root: Path) -> Table:
     load_targets(table, _read(common / "targets.toml"))
     _load_specials(table, _read(common / "special_registers.toml"))
     load_directives(table, _read(common / "directives.toml"))
-    table.sems = _read(common / "sems.toml")["sems"].split()
     modifiers = _read(common / "modifiers.toml")
     table.sets = modifiers["sets"]
     table.repeatable = modifiers["repeatable"].split()

@@ -218,8 +218,8 @@ def _load_examples(row: Row, opcode: str) -> tuple[Example, ...]:
 
 
 def _check_form(table: Table, form: Form) -> None:
-    if form.sem and form.sem not in table.sems:
-        raise TableError(f"{form.where}: sem '{form.sem}' is not in common/sems.toml")
+    if form.sem and not re.fullmatch("[a-z][a-z0-9_]*", form.sem):
+        raise TableError(f"{form.where}: sem '{form.sem}' cannot name a handler")
     if form.flow not in FLOWS:
         raise TableError(f"{form.where}: flow '{form.flow}' is not one of {', '.join(FLOWS)}")
     if len(form.slots) > MAXIMUM_SLOTS:

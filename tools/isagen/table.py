@@ -175,11 +175,15 @@ class Table:
     directives: list[DirectiveEntry] = field(default_factory=list)
     pragmas: list[PragmaEntry] = field(default_factory=list)
     target_options: list[TargetOptionEntry] = field(default_factory=list)
-    sems: list[str] = field(default_factory=list)
     sets: dict[str, str] = field(default_factory=dict)
     repeatable: list[str] = field(default_factory=list)
     words: dict[str, Needs] = field(default_factory=dict)
     forms: list[Form] = field(default_factory=list)
+
+    @property
+    def sems(self) -> list[str]:
+        """The semantics that rows name; each has a handler in src/emu/sem, or nothing links."""
+        return sorted({form.sem for form in self.forms if form.sem})
 
     def type_named(self, name: str) -> TypeEntry | None:
         """Return the type called `name`."""
