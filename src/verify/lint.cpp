@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// By-the-manual findings. All facts are the table's: order, lints, `beyond` rows and repeatable words
-// (isa/README.md).
+// By-the-manual findings. All facts are the table's: order, lints, `beyond` rows and repeatable
+// words (isa/README.md).
 #include "pyptx/verify/lint.h"
 
 #include <algorithm>
