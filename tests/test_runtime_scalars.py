@@ -86,6 +86,9 @@ def test_a_grid_may_ask_for_a_scalar() -> None:
     k = make_scale(grid=lambda count: (count, 1, 1))
     for count in (1, 2, 1):
         np.testing.assert_array_equal(k(X, alpha=2.0, count=count), expected(X, 2.0, count))
+    assert [image.plan.grid for image in images(k)] == [(1, 1, 1)]  # the entry asks the grid
+    k._entry.clear()
+    np.testing.assert_array_equal(k(X, alpha=2.0, count=2), expected(X, 2.0, 2))
     assert sorted(image.plan.grid for image in images(k)) == [(1, 1, 1), (2, 1, 1)]
 
 

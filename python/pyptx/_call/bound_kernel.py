@@ -20,6 +20,7 @@ from pyptx._call import first_call
 from pyptx._call.element_types import accepts, framework_name
 from pyptx._call.scalars import scalar_bits
 from pyptx._call.signature import Array, check_overlap, check_strides
+from pyptx._call.teaching import ENTRY_KINDS, ENTRY_TENSORS
 from pyptx._errors import LaunchError
 
 
@@ -169,13 +170,13 @@ class _Launch:
         _core.prepare(self.settled.image, ordinal)
 
     def teach(self, device_type: str) -> None:
-        """Let the C entry answer for ordinary torch tensors of this device type."""
+        """Let the C entry answer for ordinary tensors and arrays of this device type."""
         tensors = (*self.settled.inputs, *self.settled.outputs)
         entry = self.entry()
         if device_type in self._taught or self.settled.image is None or entry is None:
             return
         self._taught.add(device_type)
-        if len(tensors) > first_call.ENTRY_TENSORS:
+        if len(tensors) > ENTRY_TENSORS:
             return
         if any(framework_name(t.dtype) is None for t in tensors):
             return
@@ -234,6 +235,8 @@ class _Launch:
             first_call.check_writable(self.settled.name, args, "input")
         memory = (*inputs, *map(first_call.describe_numpy, results))
         self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
+        if all(array.dtype.kind in ENTRY_KINDS for array in (*args, *results)):
+            self.teach("cpu")
         return first_call.unpack(results)
 
     def _call_torch(

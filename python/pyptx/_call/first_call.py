@@ -18,6 +18,7 @@ from pyptx import _core
 from pyptx._call.element_types import framework_name, ptx_name
 from pyptx._call.signature import Array, resolve_grid
 from pyptx._call.specialize import Facts, Traced
+from pyptx._call.teaching import ENTRY_KINDS, teach
 from pyptx._captures.captures import Captures
 from pyptx._errors import EmulatorWarning, LaunchError, OutputWarning
 from pyptx.specs import Layout
@@ -29,7 +30,6 @@ EMULATED_ARCH = "sm_90a"
 MAP_ALIGNMENT = 16
 #: Stands for the value of a run-time scalar that only the launch will know.
 UNKNOWN = object()
-ENTRY_TENSORS = 64  # more than these the C entry does not take
 
 
 @dataclass(slots=True)
@@ -302,6 +302,9 @@ def call_numpy(
     fresh = len(results) if outs is None else 0
     read_only = read_only_count(kernel)
     report = emulate(prepared, memory, emulator, read_only=read_only, fresh=fresh)
+    is_read = all(array.dtype.kind in ENTRY_KINDS for array in (*args, *results))
+    if emulator is None and prepared.has_work and is_read:
+        teach(kernel, captures, keywords, prepared, memory, "cpu")
     return unpack(results), report
 
 

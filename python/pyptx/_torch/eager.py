@@ -21,10 +21,10 @@ from torch.utils._device import DeviceContext
 from pyptx import _core, _toolchain
 from pyptx._call import first_call
 from pyptx._call.element_types import framework_name, ptx_name
-from pyptx._call.signature import Array, grid_of_scalars
+from pyptx._call.signature import Array
+from pyptx._call.teaching import is_repeatable, teach
 from pyptx._captures.captures import Captures
 from pyptx._errors import LaunchError
-from pyptx.specs import Layout
 from pyptx.torch_support import lost_gradients
 
 if TYPE_CHECKING:
@@ -248,43 +248,8 @@ def run_plain(
         fresh = len(results) if outs is None else 0
         first_call.emulate(prepared, memory, None, read_only=read_only, fresh=fresh)
     _tell_autograd(kernel, args, outs)
-    if prepared.is_current and _is_repeatable(kernel, captures, memory):
-        _teach(kernel, captures, keywords, prepared, memory, device.type)
+    teach(kernel, captures, keywords, prepared, memory, device.type)
     return first_call.unpack(results)
-
-
-def _teach(
-    kernel: Kernel,
-    captures: Captures,
-    keywords: Mapping[str, Any],
-    prepared: first_call.Prepared,
-    memory: Sequence[Array],
-    device_type: str,
-) -> None:
-    """Let the C entry answer for calls like this one, where it can tell them."""
-    live, watched = kernel._live, prepared.watched
-    if watched is None or not watched.hold():
-        kernel._warn_of_template(keywords)
-        return
-    # Asked anew: the grid was worked out before the trace, which may be an old one.
-    if live.captures is not captures:
-        return
-    if not captures.is_current():
-        return
-    names = [name for _, name in prepared.run_time]
-    columns = [spec.layout is Layout.COL for spec in kernel.signature.specs]
-    rows = [(a.dtype, a.shape, column) for a, column in zip(memory, columns, strict=True)]
-    count = len(kernel.in_specs)
-    live.entry.add(
-        rows[:count],
-        rows[count:],
-        device_type,
-        prepared.image,
-        makes_outputs=prepared.has_own_outputs,
-        keywords={name: value for name, value in keywords.items() if name not in names},
-        guards=watched if len(watched) else None,
-        grid=grid_of_scalars(kernel.grid, prepared.values, names),
-    )
 
 
 class Repeatable(NamedTuple):
@@ -305,7 +270,7 @@ def repeatable(
     memory = [*inputs, *(given or ())]
     if not (prepared.has_work and prepared.is_current and prepared.has_own_outputs):
         return None
-    if not _is_repeatable(kernel, captures, memory) or not captures.is_current():
+    if not is_repeatable(kernel, captures, memory) or not captures.is_current():
         return None
     return Repeatable(prepared.image, prepared.outputs, captures.guards)
 
@@ -485,14 +450,3 @@ def _device(
             f"on CUDA tensors, and on CPU tensors through the emulator"
         )
     return device
-
-
-def _is_repeatable(kernel: Kernel, captures: Captures, memory: Sequence[Array]) -> bool:
-    """Whether the C entry may answer for tensors like these from now on."""
-    if captures.is_opaque or len(memory) > first_call.ENTRY_TENSORS:
-        return False
-    if kernel.arch == "auto":
-        targets = {_core.device_target(i) for i in range(_core.device_count())}
-        if len(targets) > 1:
-            return False
-    return all(framework_name(array.dtype) is not None for array in memory)

@@ -193,8 +193,12 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     if (added->absent != 0 && added->outputs.empty()) {
       throw nb::value_error("a kernel without outputs writes all of its arguments");
     }
-    const bool on_cuda = added->device == dlpack::DeviceType::Cuda;
-    if ((on_cuda ? Torch::load_cuda() : Torch::load()) == nullptr) return nullptr;
+    // On the CPU the arrays may be NumPy's alone; without torch it is not asked for.
+    if (added->device == dlpack::DeviceType::Cuda) {
+      if (Torch::load_cuda() == nullptr) return nullptr;
+    } else if (Torch::is_imported() && Torch::load() == nullptr) {
+      PyErr_Clear();
+    }
     reinterpret_cast<Entry*>(object)->table->add(std::move(added));
     Py_RETURN_NONE;
   });

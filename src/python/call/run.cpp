@@ -204,13 +204,13 @@ CallOutcome run_call(const CallScalars& scalars, CallTable& table, unsigned long
   CallKeywords given;
   CallTensors tensors;
   if (!given.read(scalars, keywords, args + count)) return CallOutcome::NotMine;
-  if (!tensors.read_inputs(args, count)) {
+  if (!tensors.read_inputs(args, count) && !tensors.read_arrays(args, count)) {
     return run_recorded(table, tensors, given, args, count, result);
   }
   const bool make = given.out() == nullptr;
   if (!make && !tensors.read_outputs(given.out())) return CallOutcome::NotMine;
   const SpecialisationUse found = table.find(tensors.given(!make), given);
-  if (found == nullptr || tensors.outputs_overlap(*found) ||
+  if (found == nullptr || tensors.outputs_overlap(*found) || !tensors.may_write(*found) ||
       (found->guards.get() != nullptr && !guards_hold(found->guards.get()))) {
     return CallOutcome::NotMine;
   }

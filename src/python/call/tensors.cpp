@@ -34,13 +34,19 @@ bool CallTensors::read_recorded(PyObject* const* args, std::size_t count) {
   return read_each(args, count);
 }
 
+bool CallTensors::read_arrays(PyObject* const* args, std::size_t count) {
+  if (count == 0 || count > kMaxTensors || !NumpyArrays::is_array(args[0])) return false;
+  numpy_ = std::make_unique<NumpyArrays>();
+  return read_each(args, count);
+}
+
 bool CallTensors::read_each(PyObject* const* args, std::size_t count) {
   std::size_t read = 0;
   absent_ = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (args[i] == Py_None) {
       absent_ |= std::uint64_t{1} << i;
-    } else if (!torch_->read(args[i], grad_, views_[read++])) {
+    } else if (!read_one(args[i], views_[read++])) {
       return false;
     }
   }
@@ -58,7 +64,7 @@ bool CallTensors::read_outputs(PyObject* out) {
   }
   if (static_cast<std::size_t>(count) > kMaxTensors - input_count_) return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!torch_->read(items[i], grad_, views_[input_count_ + output_count_])) return false;
+    if (!read_one(items[i], views_[input_count_ + output_count_])) return false;
     outputs_[output_count_++] = Py_NewRef(items[i]);
   }
   return true;
@@ -92,15 +98,21 @@ bool CallTensors::make_tensors(const Specialisation& specialisation) {
 bool CallTensors::make_objects(Specialisation& specialisation) {
   // Those that could be made without the interpreter are kept.
   for (std::size_t i = output_count_; i < specialisation.makers.size(); ++i) {
-    PyObject* made = specialisation.makers[i].make(*torch_, device());
+    PyObject* made = make_object(specialisation, i);
     if (made == nullptr) return false;
     outputs_[output_count_++] = made;
-    if (!torch_->read(made, /*grad=*/false, views_[input_count_ + i])) {
-      PyErr_SetString(PyExc_RuntimeError, "torch.empty_strided made a tensor without memory");
+    grad_ = false;
+    if (!read_one(made, views_[input_count_ + i])) {
+      PyErr_SetString(PyExc_RuntimeError, "an output was made without memory");
       return false;
     }
   }
   return true;
+}
+
+PyObject* CallTensors::make_object(Specialisation& specialisation, std::size_t index) {
+  return numpy_ != nullptr ? make_numpy_array(specialisation.outputs[index])
+                           : specialisation.makers[index].make(*torch_, device());
 }
 
 /// Turns the tensors that are no objects yet into objects. False with a Python error set.

@@ -9,8 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "call/numpy.h"
 #include "call/table.h"
 #include "torch/torch.h"
 
@@ -28,6 +30,8 @@ class CallTensors {
   bool read_inputs(PyObject* const* args, std::size_t count);
   /// The same of tensors that autograd wants to know of, after read_inputs() has refused them.
   bool read_recorded(PyObject* const* args, std::size_t count);
+  /// The same where the arguments are NumPy's arrays.
+  bool read_arrays(PyObject* const* args, std::size_t count);
   /// What was read, as a table looks for it.
   GivenTensors given(bool with_outputs) const {
     GivenTensors found{{views_.data(), input_count_}, absent_, std::nullopt};
@@ -39,19 +43,28 @@ class CallTensors {
   bool read_outputs(PyObject* out);
   /// Whether two of the outputs share memory.
   bool outputs_overlap(const Specialisation& specialisation) const;
+  /// Whether what the kernel writes may be written: the outputs that were given or, of a kernel
+  /// without outputs, the inputs.
+  bool may_write(const Specialisation& specialisation) const {
+    return numpy_ == nullptr ||
+           (specialisation.outputs.empty() ? numpy_->are_writable(0, input_count_)
+                                           : numpy_->are_writable(input_count_, output_count_));
+  }
 
   /// Makes the outputs without the interpreter where torch can, so that one release of it spans
   /// allocation and launch. False when it cannot; then make_objects() does, or says why not.
   bool make_tensors(const Specialisation& specialisation);
-  bool can_make_tensors() const { return torch_->can_make(device()); }
+  bool can_make_tensors() const { return numpy_ == nullptr && torch_->can_make(device()); }
   /// Makes the outputs as objects. False with a Python error set.
   bool make_objects(Specialisation& specialisation);
 
   /// Tells autograd that the taken outputs were written. False with a Python error set.
-  bool mark_written() const { return torch_->mark_written(outputs_.data(), output_count_); }
+  bool mark_written() const {
+    return numpy_ != nullptr || torch_->mark_written(outputs_.data(), output_count_);
+  }
   /// The same for the inputs, which a kernel without outputs writes.
   bool mark_inputs_written(PyObject* const* args) const {
-    return torch_->mark_written(args, input_count_);
+    return numpy_ != nullptr || torch_->mark_written(args, input_count_);
   }
 
   /// The outputs as the caller gets them: None, one, or a tuple. Null with a Python error set.
@@ -66,9 +79,14 @@ class CallTensors {
 
  private:
   bool read_each(PyObject* const* args, std::size_t count);
+  bool read_one(PyObject* object, ReadTensor& out) {
+    return numpy_ != nullptr ? numpy_->read(object, out) : torch_->read(object, grad_, out);
+  }
+  PyObject* make_object(Specialisation& specialisation, std::size_t index);
   bool wrap_made();
 
-  const Torch* torch_ = nullptr;
+  const Torch* torch_ = nullptr;        // null: without torch, or not asked
+  std::unique_ptr<NumpyArrays> numpy_;  // null: the tensors are torch's
   bool grad_ = false;
   std::uint64_t absent_ = 0;
   std::size_t input_count_ = 0;

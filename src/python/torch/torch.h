@@ -23,6 +23,10 @@ class Torch {
  public:
   /// The bridge if load() has succeeded in this process, else null. Never fails.
   static const Torch* loaded() { return instance_; }
+  /// Whether this process has imported torch.
+  static bool is_imported() {
+    return PyDict_GetItemString(PyImport_GetModuleDict(), "torch") != nullptr;
+  }
   /// Imports torch and finds what is needed. Null with a Python error set.
   static const Torch* load();
   /// The same, once there are CUDA tensors.
