@@ -143,6 +143,9 @@ def test_each_part_overrides_its_own_kind(real: Table) -> None:
         ("form.ptxas.slots", {"hi": "hi"}, "slot 'hi' is not in the syntax line"),
         ("form.ptxas.operands", {"c": "exact"}, "operand 'c' is not in the syntax line"),
         ("form.operands", {"c": "reg type"}, "operand 'c' is not in the syntax line"),
+        # What rows share, some row takes.
+        ("slots", {"type": "u32 s32", "hi": "hi"}, "no row takes slot 'hi' from its instruction"),
+        ("ptxas.operands", {"c": "exact"}, "no row takes operand 'c' from its instruction"),
         ("beyond.why", None, "a row that the manual lacks needs 'why'"),
     ],
 )

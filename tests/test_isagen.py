@@ -59,8 +59,9 @@ def row(**changes: Any) -> dict[str, Any]:
     }
     form.update(changes)
     operands = {"d": "out reg type", "a": "reg type", "b": "reg|imm type"}
+    form["operands"] = {**operands, **form.get("operands", {})}
     kept = {key: value for key, value in form.items() if value is not None}
-    return {"instruction": [{"manual": "m", "sem": "add", "operands": operands, "form": [kept]}]}
+    return {"instruction": [{"manual": "m", "sem": "add", "form": [kept]}]}
 
 
 def load_row(table: Table, **changes: Any) -> Table:

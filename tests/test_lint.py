@@ -9,11 +9,14 @@ import pytest
 TOOLS = Path(__file__).resolve().parent.parent / "tools" / "lint"
 sys.path.insert(0, str(TOOLS))
 
+import handlers  # noqa: E402
 import layers  # noqa: E402
 import named  # noqa: E402
 import sizes  # noqa: E402
 import tidy  # noqa: E402
 import words  # noqa: E402
+
+from isagen.model import load  # noqa: E402
 
 CMAKE = """
 pyptx_layer(support)
@@ -86,6 +89,54 @@ def test_named_refuses_what_is_not_there(tmp_path: Path):
     assert judged("`src/emu/{grid,a}.cpp`") == ["docs/a.md:1: there is no src/emu/a.cpp"]
     assert judged("`src/emu/grid.cpp:ru`") == ["docs/a.md:1: src/emu/grid.cpp has no ru"]
     assert judged("in `gird.cpp`") == ["docs/a.md:1: there is no gird.cpp"]
+
+
+RULE = """
+| folder | chapters of the PTX manual | semantics of other chapters |
+|---|---|---|
+| `arithmetic` | Integer Arithmetic, Logic and Shift | of lanes alone: `mov` |
+| `memory` | Data Movement and Conversion | |
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"arithmetic/a.cpp": "sad mov", "memory/b.cpp": "ld"}, ""),
+        ({"arithmetic/a.cpp": "sad mov"}, "select_ld(Lowering&) belongs in src/emu/sem/memory"),
+        ({"arithmetic/a.cpp": "sad", "memory/b.cpp": "ld mov"}, "is memory"),
+        ({"arithmetic/a.cpp": "sad mov ld"}, "is arithmetic"),
+        ({"arithmetic/a.cpp": "sad mov", "memory/b.cpp": "sad ld"}, "is arithmetic, memory"),
+        (
+            {"arithmetic/a.cpp": "sad mov", "memory/b.cpp": "ld st"},
+            "select_st: no row has that sem",
+        ),
+    ],
+)
+def test_handlers_are_where_the_rule_has_them(tmp_path: Path, files: dict[str, str], problem: str):
+    folder = tmp_path / handlers.FOLDER
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text(RULE)
+    for name, sems in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        lines = [f"Handler select_{sem}(Lowering& low) {{}}\n" for sem in sems.split()]
+        (folder / name).write_text("".join(lines))
+    known = load(TOOLS.parents[1] / "isa").forms
+    forms = [next(form for form in known if form.sem == sem) for sem in ("sad", "mov", "ld")]
+    found = list(handlers.problems(tmp_path, forms))
+    assert len(found) == bool(problem)
+    assert problem in "".join(found)
+
+
+def test_handlers_need_a_folder_for_the_chapter(tmp_path: Path):
+    (tmp_path / handlers.FOLDER).mkdir(parents=True)
+    (tmp_path / handlers.FOLDER / "README.md").write_text("")
+    form = next(form for form in load(TOOLS.parents[1] / "isa").forms if form.sem == "sad")
+    assert "has no folder for 'integer-arithmetic" in "".join(handlers.problems(tmp_path, [form]))
+
+
+def test_handlers_of_this_tree():
+    assert handlers.main() == 0
 
 
 def test_tidy_depends_on_the_headers_of_the_project_only():

@@ -90,6 +90,12 @@ class Row:
                 for text in habits.get(key, ()):
                     yield RuleText(text, key == "lints", True, is_shared)
 
+    def inherits(self, key: str, name: str, is_habit: bool) -> bool:
+        """Return whether the row has a slot or operand and leaves its description to others."""
+        names = slot_names if key == "slots" else operand_names
+        own = self._habits[0] if is_habit else self._tables[0]
+        return name in names(self.syntax) + names(self.taken) and name not in own.get(key, {})
+
     def _descriptions(self, key: str) -> dict[str, Description]:
         manual, ptxas = (
             {**shared.get(key, {}), **own.get(key, {})}
@@ -118,10 +124,11 @@ class Row:
                         raise TableError(f"{self.where}: {what} '{name}' is not in the syntax line")
 
 
-def read_rows(shared: dict[str, Any], file: str) -> Iterator[Row]:
-    """Yield the rows of an instruction: the manual's, then those that the manual lacks."""
+def read_rows(shared: dict[str, Any], file: str) -> list[Row]:
+    """Return the rows of an instruction: the manual's, then those that the manual lacks."""
     _check_keys(shared, _INSTRUCTION_KEYS, file)
     _check_keys(shared.get("ptxas", {}), _PTXAS_KEYS, f"{file}: ptxas")
+    rows = []
     for key, known in (("form", _ROW_KEYS), ("beyond", _BEYOND_KEYS)):
         for own in shared.get(key, ()):
             where = f"{file}: '{own.get('syntax', '?')}'"
@@ -129,7 +136,19 @@ def read_rows(shared: dict[str, Any], file: str) -> Iterator[Row]:
             _check_keys(own.get("ptxas", {}), _ROW_PTXAS_KEYS, f"{where}: ptxas")
             if key == "beyond" and not own.get("why"):
                 raise TableError(f"{where}: a row that the manual lacks needs 'why'")
-            yield Row(shared, own, file)
+            rows.append(Row(shared, own, file))
+    _check_shared(shared, rows, file)
+    return rows
+
+
+def _check_shared(shared: dict[str, Any], rows: list[Row], file: str) -> None:
+    """Refuse what an instruction describes and no row takes from it."""
+    for is_habit, table in ((False, shared), (True, shared.get("ptxas", {}))):
+        for key in ("slots", "operands"):
+            for name in table.get(key, {}):
+                if not any(row.inherits(key, name, is_habit) for row in rows):
+                    what = key.removesuffix("s")
+                    raise TableError(f"{file}: no row takes {what} '{name}' from its instruction")
 
 
 def slot_names(line: Syntax) -> list[str]:
