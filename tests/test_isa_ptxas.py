@@ -124,6 +124,8 @@ def test_each_part_overrides_its_own_kind(real: Table) -> None:
         ("form.rules", ["sat -> type=s32 : no"], "a rule names 'sat', which only ptxas takes"),
         ("form.rules", ["type=s16 -> cc : no"], "a rule names 's16', which only ptxas takes"),
         ("form.rules", ["cc ~> type : no"], "has no '->'"),
+        ("form.rules", ["-> type=u32|s32 : x"], "only what ptxas takes could break '-> type"),
+        ("rules", ["!cc -> type=u32 : x"], "only what ptxas takes could break '!cc ->"),
         # The manual's words in the ptxas table.
         ("form.ptxas.needs", "8.0", "unknown key 'needs': it is for the manual's part"),
         ("ptxas.sem", "add", "unknown key 'sem': it is for the manual's part"),

@@ -7,6 +7,7 @@ a lint.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from .notation import Rule, Term, parse_rule, parse_values
@@ -28,6 +29,36 @@ def check_habits(table: Table, row: Row) -> None:
         raise TableError(f"{row.where}: ptxas: no lint says what is wrong with '.{word}'")
     for word in _words_in_manual(slots, values, rules):
         raise TableError(f"{row.where}: a rule names '{word}', which only ptxas takes")
+    for text, rule in rules:
+        if not (text.is_ptxas or text.is_shared or can_break(table, row, rule)):
+            raise TableError(f"{row.where}: only what ptxas takes could break '{text.text}'")
+
+
+def check_shared_rules(table: Table, rows: list[Row]) -> None:
+    """Refuse a rule of an instruction that no spelling of the manual's breaks in any row."""
+    manual = [row for row in rows if not row.why]
+    texts = {
+        text.text for row in manual for text in row.rules() if text.is_shared and not text.is_ptxas
+    }
+    for text in sorted(texts):
+        rule = parse_rule(text, table.sets)
+        if not any(can_break(table, row, rule) for row in manual):
+            raise TableError(f"{manual[0].where}: only what ptxas takes could break '{text}'")
+
+
+def can_break(table: Table, row: Row, rule: Rule) -> bool:
+    """Whether some spelling of the manual's line breaks a rule, or the rule gives availability."""
+    slots = {slot.name: slot for slot in row.syntax.slots}
+    words = []
+    for name in dict.fromkeys(term.slot for term in rule.when + rule.then if term.slot in slots):
+        text = row.slots.get(name, Description()).manual or slots[name].default
+        values = [value.text for value in parse_values(text, table.sets)]
+        words.append([(name, value) for value in [""] * slots[name].optional + values])
+    for bound in map(dict, itertools.product(*words)):
+        is_asked = all(holds(term, bound) for term in rule.when)
+        if is_asked and (rule.needs or not any(holds(term, bound) for term in rule.then)):
+            return True
+    return False
 
 
 def _words_without_lint(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .habits import check_habits
+from .habits import check_habits, check_shared_rules
 from .notation import Needs, NotationError, Rule, Term, Value, parse_needs, parse_rule, parse_values
 from .operand_reader import parse_operand
 from .operand_text import WidthText
@@ -24,7 +24,9 @@ def load_instructions(table: Table, data: dict[str, Any], file: str) -> None:
     if unknown:
         raise TableError(f"{file}: unknown key '{sorted(unknown)[0]}'")
     for shared in data.get("instruction", []):
-        for row in read_rows(shared, file):
+        rows = read_rows(shared, file)
+        check_shared_rules(table, rows)
+        for row in rows:
             try:
                 table.forms.append(_load_form(table, row))
             except NotationError as error:
