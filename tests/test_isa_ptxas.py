@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 from isagen.model import load  # noqa: E402
+from isagen.notation import Term  # noqa: E402
 from isagen.rows import load_instructions  # noqa: E402
 from isagen.table import Form, Table, TableError  # noqa: E402
 from isagen.writer import outputs  # noqa: E402
@@ -102,6 +103,25 @@ def test_the_parts_become_one_form(real: Table) -> None:
     assert beyond.syntax == "addc.type d, a"
 
 
+def test_operands_beyond_the_line(real: Table) -> None:
+    """One that may be left out, and `[a].unified`."""
+    data = changed("form.syntax", "addc.cc.type d, [a], b")
+    data["instruction"][0]["beyond"][0]["syntax"] = "addc.type d, [a]"
+    data["instruction"][0]["operands"]["a"] = "addr"
+    data["instruction"][0]["ptxas"]["operands"] = {"a": "unified=8.0:90"}
+    data["instruction"][0]["form"][0]["ptxas"] = {
+        "optional": "cc b",
+        "lints": ["-> cc : the manual makes .cc mandatory"],
+    }
+    forms = read(real, data)
+    assert forms[0].syntax == "addc{.cc}.type d, [a]{.unified}{, b}"
+    assert [use.use.optional for use in forms[0].operands] == [False, False, True]
+    assert forms[1].syntax == "addc.type d, [a]{.unified}"
+    data["instruction"][0]["operands"]["a"] = "addr unified=8.0:90"
+    with pytest.raises(TableError, match="unified=' go together"):
+        read(real, data)
+
+
 def test_each_part_overrides_its_own_kind(real: Table) -> None:
     """A row's habits replace the instruction's name by name, "" takes them away."""
     forms = read(real, changed("form.ptxas.operands", {"a": "", "b": "kinds=fimm"}))
@@ -141,7 +161,7 @@ def test_each_part_overrides_its_own_kind(real: Table) -> None:
         ("form.ptxas.syntax", "addc{.sat}.type.cc d, a, b", "its line is not the manual's"),
         ("form.ptxas.syntax", "addc.cc{.sat}.type d, a", "its line is not the manual's"),
         ("form.syntax", "addc.cc{.type} d, a, b", "lets '.type' be left out"),
-        ("form.ptxas.optional", "cc hi", "no mandatory '.hi' to leave out"),
+        ("form.ptxas.optional", "cc hi", "no mandatory 'hi' to leave out"),
         ("form.ptxas.slots", {"hi": "hi"}, "slot 'hi' is not in the syntax line"),
         ("form.ptxas.operands", {"c": "exact"}, "operand 'c' is not in the syntax line"),
         ("form.operands", {"c": "reg type"}, "operand 'c' is not in the syntax line"),
@@ -179,3 +199,17 @@ def test_a_lint_may_be_that_of_another_slot(real: Table) -> None:
         read(real, data)
     data["instruction"][0]["form"][0]["ptxas"]["rules"].append("b16 -> sat : .b16 goes with .sat")
     assert read(real, data)[0].slots[2].name == "b16"
+
+
+@pytest.mark.parametrize(
+    ("line", "slot"),
+    [
+        ("st.async{.weak}{.scope}{.ss}.completion_mechanism{.vec}.type [a], b, [mbar]", "scope"),
+        ("ld.proxy::readonly{.ss}{.nc}{.level2::eviction_priority}{.vec}.type d, [a]{.unified}",
+         "level2::eviction_priority"),
+    ],
+)  # fmt: skip
+def test_a_slot_that_the_manual_lacks_is_a_lint(real: Table, line: str, slot: str) -> None:
+    """Two that rows once had as if the manual did."""
+    form = next(form for form in real.forms if form.syntax == line)
+    assert any(rule.lint and rule.when == (Term(slot),) and not rule.then for rule in form.rules)

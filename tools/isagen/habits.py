@@ -104,6 +104,10 @@ def _check_line(row: Row) -> None:
     ):
         if [name for name in taken if name in manual] != manual:
             raise TableError(f"{row.where}: ptxas: its line is not the manual's with more in it")
+    for use in row.syntax.operands:
+        text = row.operands.get(use.name, Description()).manual
+        if use.unified != ("unified=" in text):
+            raise TableError(f"{row.where}: '[{use.name}]{{.unified}}' and 'unified=' go together")
     is_optional = {slot.name: slot.optional for slot in row.taken.slots}
     for slot in row.syntax.slots:
         if slot.optional and not is_optional[slot.name]:

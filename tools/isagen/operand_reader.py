@@ -221,6 +221,7 @@ PTXAS: Words = {
     "kinds=": _add_kinds,
     "types=": _add_types,
     "sel=": _add_selectors,
+    "unified=": _set("unified_needs", parse_needs),
     **{word: _flag("register_class", word) for word in ("plain", "exact", "any", "fixed")},
     "converted": _flag("converted"),
     "also=": _set_also,

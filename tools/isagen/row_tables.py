@@ -57,13 +57,13 @@ class Row:
                 raise TableError(f"{self.where}: a row needs '{key}'")
         self.why = str(own.get("why", ""))
         try:
+            self.slots = self._descriptions("slots")
+            self.operands = self._descriptions("operands")
             self.syntax = parse_syntax(own["syntax"])
             self.line = self._line()
             self.taken = parse_syntax(self.line)
         except NotationError as error:
             raise TableError(f"{self.where}: {error}") from error
-        self.slots = self._descriptions("slots")
-        self.operands = self._descriptions("operands")
         self._check_names()
 
     def text(self, key: str, default: str = "") -> str:
@@ -105,13 +105,18 @@ class Row:
         return {name: Description(manual.get(name, ""), ptxas.get(name, "")) for name in names}
 
     def _line(self) -> str:
-        """Return the line as ptxas takes it: its own, or the manual's, `optional` in braces."""
+        """Return the line as ptxas takes it: its own, or the manual's with more in braces."""
         line = str(self._habits[0].get("syntax") or self._tables[0]["syntax"])
         for name in self.habit("optional").split():
-            word = rf"(?<!\{{)\.{re.escape(name)}(?=[.\s]|\{{\.|$)"
-            line, count = re.subn(word, f"{{.{name}}}", line)
+            word = re.escape(name)
+            slot = rf"(?<!\{{)\.{word}(?=[.\s]|\{{\.|$)"
+            operand = rf"(?<!\{{), ?(\[{word}\]|{word})(?=,|\{{|$)"
+            line, count = re.subn(f"{slot}|{operand}", lambda found: f"{{{found[0]}}}", line)
             if not count and "optional" in self._habits[0]:
-                raise TableError(f"{self.where}: ptxas: no mandatory '.{name}' to leave out")
+                raise TableError(f"{self.where}: ptxas: no mandatory '{name}' to leave out")
+        for name, text in self.operands.items():
+            if "unified=" in text.ptxas and f"[{name}]{{.unified}}" not in line:
+                line = line.replace(f"[{name}]", f"[{name}]{{.unified}}")
         return line
 
     def _check_names(self) -> None:
