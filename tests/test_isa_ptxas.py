@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from isagen.model import load  # noqa: E402
 from isagen.notation import Term  # noqa: E402
+from isagen.reference import pages  # noqa: E402
 from isagen.rows import load_instructions  # noqa: E402
 from isagen.table import Form, Table, TableError  # noqa: E402
 from isagen.writer import outputs  # noqa: E402
@@ -101,6 +102,23 @@ def test_the_parts_become_one_form(real: Table) -> None:
     assert form.ordered == (("cc", "type"),)
     assert (form.beyond, beyond.beyond) == ("", "the manual has two sources")
     assert beyond.syntax == "addc.type d, a"
+
+
+def test_a_page_tells_both_apart(real: Table) -> None:
+    """The manual's line and values first, and what of them is ptxas's."""
+    table = Table(types=real.types, sets=real.sets)
+    load_instructions(table, tomllib.loads(ROWS), "test.toml")
+    text = pages(table)["test.md"]
+    for words in (
+        "```\naddc.cc.type d, a, b;\n```",
+        "For ptxas: `addc{.cc}{.sat}.type d, a, b`.",
+        "- `.type`: `.u32` `.s32`, for ptxas also `.s16`\n",
+        "- `a`: register (for ptxas also integer) of `.type`\n",
+        "- With `.sat`: the manual has no .sat (the manual only)\n",
+        "- dropped by ptxas: `.b1`\n",
+        "ptxas takes it, the manual lacks it: the manual has two sources.",
+    ):
+        assert words in text
 
 
 def test_operands_beyond_the_line(real: Table) -> None:

@@ -48,6 +48,7 @@ class Value:
 
     text: str
     needs: Needs = NOTHING
+    is_ptxas: bool = False  # ptxas takes it, the manual lacks it
 
 
 @dataclass(frozen=True)

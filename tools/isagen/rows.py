@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from .habits import check_habits, check_shared_rules
@@ -55,6 +56,7 @@ def _load_form(table: Table, row: Row) -> Form:
         + _ignored_rules(slots),
         examples=_load_examples(row, syntax.opcode),
         where=where,
+        line=row.text("syntax"),
         head=_head_length(row.text("head"), row.line, where),
         ordered=ordered,
     )
@@ -68,7 +70,12 @@ def _load_slot(table: Table, row: Row, use: SlotUse) -> Slot:
     text = row.slots.get(use.name, Description())
     is_manual = use.name in slot_names(row.syntax)
     words = f"{text.manual} {text.ptxas}".strip() if is_manual else text.ptxas or text.manual
-    return Slot(use.name, use.optional, _load_values(table, words or use.default))
+    values = _load_values(table, words or use.default)
+    own = {value.text for value in (_load_values(table, text.ptxas) if is_manual else values)}
+    if row.why:
+        own = set()  # all of the row is ptxas's
+    marked = tuple(replace(value, is_ptxas=value.text in own) for value in values)
+    return Slot(use.name, use.optional, marked)
 
 
 def _split_sem(text: str, where: str) -> tuple[str, str]:

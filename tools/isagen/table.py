@@ -136,7 +136,7 @@ class Form:
     """One row."""
 
     opcode: str
-    syntax: str
+    syntax: str  # as ptxas takes it
     manual: str
     sem: str  # empty when the emulator has none: `reason` says why
     reason: str
@@ -147,6 +147,7 @@ class Form:
     rules: tuple[Rule, ...]
     examples: tuple[Example, ...]
     where: str
+    line: str = ""  # the manual's syntax line
     head: int = 0  # slots of the compound opcode: written first, in this order
     flow: str = "next"  # where execution goes on: next, jump, end, call
     ordered: tuple[tuple[str, ...], ...] = ()  # groups of slots that keep their order
