@@ -154,11 +154,11 @@ def test_every_damaged_file_gives_a_module_and_a_place() -> None:
         assert bytes(module) == text, name
         found = pyptx.verify(module)
         assert all(one.file == name for one in found), name
+        lines = text.count(b"\n") + text.count(b"\r") + 1
+        assert all(one.line and one.line <= lines and one.column for one in found), name
         if module.diagnostics:
             broken += 1
-            lines = text.count(b"\n") + text.count(b"\r") + 1
             assert any(one.severity == "error" for one in found), name
-            assert all(one.line and one.line <= lines and one.column for one in found), name
         if codes:
             assert any(one.code in codes and one.line == line for one in found), (
                 name, line, codes, [str(one) for one in found[:3]]

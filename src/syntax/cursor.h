@@ -115,6 +115,8 @@ class Cursor {
   }
 
   diag::Loc loc(TokenRange range);
+  /// Of the current token.
+  diag::Loc loc_here() { return loc({at_, at_ + 1}); }
   /// The part of the instruction begun at `first` that a diagnostic is about.
   TokenRange focused(std::uint32_t first, diag::Focus focus) const;
   /// From token `first` up to the current position.

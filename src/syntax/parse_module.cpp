@@ -151,6 +151,7 @@ bool ModuleParser::version() {
     unknown_header(diag::Diagnostic(diag::Kind::UnknownVersion, {text}));
   }
   context_.module.version = version;
+  context_.module.version_loc = cursor_.loc_here();
   cursor_.next();
   return true;
 }
@@ -166,13 +167,14 @@ bool ModuleParser::target() {
         diag::Diagnostic(diag::Kind::UnknownTarget, {text}).suggest(text, isa::target_names()));
   }
   context_.module.target = target.value_or(isa::Target{});
+  context_.module.target_loc = cursor_.loc_here();
   cursor_.next();
   while (cursor_.accept(TokenKind::Comma)) {
     const std::string_view option = cursor_.text();
     if (isa::find_target_option(option) == nullptr) {
       return cursor_.fail_expected("a target option such as debug");
     }
-    context_.module.target_options.push_back(context_.intern(option));
+    context_.module.target_options.push_back({context_.intern(option), cursor_.loc_here()});
     cursor_.next();
   }
   return true;

@@ -227,7 +227,9 @@ void write_header(TextWriter& out, const ir::Module& module) {
   } else {
     out << module.text(module.unknown_target);
   }
-  for (const support::Symbol option : module.target_options) out << ", " << module.text(option);
+  for (const ir::TargetOption& option : module.target_options) {
+    out << ", " << module.text(option.name);
+  }
   out.end_line();
   if (module.address_size != 0) {
     out << ".address_size ";

@@ -25,12 +25,13 @@ bool is_available(const ir::Module& module, const isa::Availability& needs) {
 void check_target_options(Findings& findings) {
   const ir::Module& module = findings.module();
   std::string_view texmode;
-  for (const ir::Symbol symbol : module.target_options) {
-    const std::string_view option = module.text(symbol);
+  for (const ir::TargetOption& given : module.target_options) {
+    const std::string_view option = module.text(given.name);
     const isa::TargetOptionInfo* info = isa::find_target_option(option);
     const auto refuse = [&](std::string why) {
-      findings.add(
-          Diagnostic(Kind::TargetOption, {std::string(option), std::move(why)}).see(kTargetAnchor));
+      findings.add(Diagnostic(Kind::TargetOption, {std::string(option), std::move(why)})
+                       .at(given.loc)
+                       .see(kTargetAnchor));
     };
     if (info == nullptr) {
       refuse("there is no such option");
@@ -53,9 +54,13 @@ void check_header(Findings& findings) {
   if (module.version < needed) {
     Diagnostic diagnostic(Kind::VersionForTarget,
                           {module.target.text(), needed.text(), module.version.text()});
+    diagnostic.loc = module.version_loc;
     diagnostic.manual = kTargetAnchor;
     diagnostic.needed.version = needed.text();
     diagnostic.present.version = module.version.text();
+    if (module.target_loc != diag::Loc::None) {
+      diagnostic.labels.push_back({"needs it", module.target_loc});
+    }
     findings.add(std::move(diagnostic));
   }
   check_target_options(findings);

@@ -155,9 +155,10 @@ class Matcher {
 }  // namespace
 
 isa::TextureMode texture_mode(const ir::Module& module) {
-  const bool is_independent = std::ranges::any_of(module.target_options, [&](ir::Symbol option) {
-    return module.text(option) == "texmode_independent";
-  });
+  const auto has_name = [&](const ir::TargetOption& option) {
+    return module.text(option.name) == "texmode_independent";
+  };
+  const bool is_independent = std::ranges::any_of(module.target_options, has_name);
   return is_independent ? TextureMode::Independent : TextureMode::Unified;
 }
 

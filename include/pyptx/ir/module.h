@@ -190,12 +190,20 @@ struct Alias {
   diag::Loc loc{};
 };
 
+/// What stands behind the target: .target sm_90a, debug
+struct TargetOption {
+  Symbol name{};
+  diag::Loc loc{};
+};
+
 class Module {
  public:
   isa::Version version{};
   isa::Target target{};
-  std::vector<Symbol> target_options;  // .target sm_90a, debug
-  std::uint8_t address_size = 64;      // 0: not stated
+  diag::Loc version_loc{};  // of the number
+  diag::Loc target_loc{};   // of the name
+  std::vector<TargetOption> target_options;
+  std::uint8_t address_size = 64;  // 0: not stated
   support::SymbolTable symbols;
   std::vector<Variable> variables;
   std::vector<std::unique_ptr<Function>> functions;

@@ -432,7 +432,7 @@ TEST_F(OperandTest, ASamplerIsNamedInTheIndependentModeOnly) {
   const std::vector<Operand> unnamed = {reg(Type::U32)};
   EXPECT_TRUE(fit({sampler, layer}, unnamed).ok());
   EXPECT_FALSE(fit({sampler, layer}, named).ok());
-  module_.target_options.push_back(module_.symbols.intern("texmode_independent"));
+  module_.target_options.push_back({module_.symbols.intern("texmode_independent")});
   EXPECT_FALSE(fit({sampler, layer}, unnamed).ok());
   EXPECT_TRUE(fit({sampler, layer}, named).ok());
   EXPECT_FALSE(fit({sampler, layer}, {reg(Type::U64)}).ok());  // a sampler, and no layer after it
