@@ -105,20 +105,20 @@ bad-input: judges
 	PYPTX_BAD_INPUT_BYTES=$(BAD_INPUT_BYTES) $(JUDGES)/tests/unit/text_test --gtest_brief=1 \
 	  --gtest_filter='*BadInput.IsRefused*'
 
-# tests/test_damaged.py with more files: of the corpus where `make corpus` has compiled it.
+# tests/text/test_damaged.py with more files: of the corpus where `make corpus` has compiled it.
 DAMAGED ?= 5000
 damaged: build
-	PYPTX_DAMAGED=$(DAMAGED) $(BIN)/python -m pytest tests/test_damaged.py
+	PYPTX_DAMAGED=$(DAMAGED) $(BIN)/python -m pytest tests/text/test_damaged.py
 
-# tests/test_cubin_cache.py for longer: on a disk with space, on a full one and on a read-only one.
+# tests/driver/test_cubin_cache.py for longer: on a disk with space, on a full one, on a read-only one.
 CACHE_SECONDS ?= 120
 cache-torture: build
-	PYPTX_CACHE_TORTURE_SECONDS=$(CACHE_SECONDS) $(BIN)/python -m pytest tests/test_cubin_cache.py
+	PYPTX_CACHE_TORTURE_SECONDS=$(CACHE_SECONDS) $(BIN)/python -m pytest tests/driver/test_cubin_cache.py
 
 # Each Python gets an environment and a build of its own: minutes, and torch once for each.
 PYTHONS ?= python3.12 python3.13
-INTERPRETER_TESTS := tests/test_captured.py tests/test_captures.py tests/test_captures_unnamed.py \
-  tests/test_runtime_entry.py
+INTERPRETER_TESTS := tests/call/test_captured.py tests/call/test_captures.py \
+  tests/call/test_captures_unnamed.py tests/call/test_runtime_entry.py
 pythons:
 	set -e; for python in $(PYTHONS); do \
 	  folder=$(CURDIR)/build/pythons/$$($$python -c 'import sys; print(*sys.version_info[:2], sep=".")'); \

@@ -118,6 +118,7 @@ def call_all(only: str, arms: list[str], quick: bool, device: str) -> None:
     """Make the calls that are counted, each in a range of its own."""
     import torch
     from kernel_cases import COPY, Inputs, copy_arm
+
     from kernels import all_cases
 
     counted = torch.cuda.cudart() if device == "cuda" else None

@@ -17,7 +17,7 @@ __global__ void huge(const unsigned __int128* a, unsigned __int128* b, __int128*
   c[i] = -c[i] - static_cast<__int128>(a[i] >> 17);
 }
 
-// tests/test_wide_integers.py runs this one. Results: quotients, remainders, signed, then unsigned.
+// tests/emu/test_wide_integers.py runs this one. Results: quotients, remainders, signed, then unsigned.
 extern "C" __global__ void divisions(const __int128* a, const __int128* b, __int128* results) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned count = gridDim.x * blockDim.x;

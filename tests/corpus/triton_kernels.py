@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in Triton, whose PTX tests/data/triton holds for tests/test_triton_kernels.py.
+"""Kernels in Triton, whose PTX tests/data/triton holds for tests/emu/test_triton_kernels.py.
 
 ``python tests/corpus/triton_kernels.py tests/data/triton`` compiles them anew, without a GPU, where
 triton 3.9 is installed (it is no dependency of the tests). Debug information is left out.

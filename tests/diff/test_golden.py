@@ -7,13 +7,11 @@ A share of the golden runs here; PYPTX_GOLDEN=1 runs all of it.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
 
 from certify import golden  # noqa: E402
 from certify.compare import Difference, load_ledger  # noqa: E402

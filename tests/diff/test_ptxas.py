@@ -7,14 +7,12 @@ compares everything else.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
 
 from certify.batch import FrameRefused, Machine  # noqa: E402
 from certify.ptxas import OracleError, Ptxas, find_ptxas  # noqa: E402

@@ -17,9 +17,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import row_references as reference
 from pyptx import kernels
-from test_kernels_gemm import CONFIGS, check, operands
+from support import row_references as reference
+from support.gemm_cases import CONFIGS, check, operands
 
 BOUND = {torch.float32: 2e-5, torch.bfloat16: 2.0**-6, torch.float16: 2.0**-8}
 EPS = 1e-5

@@ -31,7 +31,7 @@ sys.path[:0] = [str(_TESTS), str(_TESTS.parent / "examples" / "hopper")]
 
 from gemm import build_gemm  # noqa: E402
 
-import sample_kernels  # noqa: E402
+from support import sample_kernels  # noqa: E402
 
 FORMS = ("pointer", "value")
 READ_EVERY = 64  # launches between two readings of the counts

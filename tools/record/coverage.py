@@ -20,7 +20,7 @@ from .decoding import refusals
 from .forms import recorded_forms, worked_forms
 
 PAGE = "coverage.md"
-# Files of forms that tests/test_tcgen05_*.py hold to NumPy, in kernels of their own.
+# Files of forms that tests/emu/test_tcgen05_*.py hold to NumPy, in kernels of their own.
 ELSEWHERE = ("tcgen05_memory.toml", "tcgen05_mma.toml")
 # Families whose .approx and .full forms the manual bounds instead of defining.
 _APPROXIMATE = {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "div"}
@@ -32,11 +32,11 @@ part** with what of it is refused, or why it is **refused** before the kernel st
 of the table are decoded to tell: what is exact or as an H200 refuses none.
 
 The *vector* of a form is a kernel in which it runs and whose results are known: **recorded** on a
-GPU (`tests/test_vectors.py` holds the emulator to them, and `tests/data/vectors/differences.toml`
-lists what differs and why), or **worked** out by hand or in Python from the manual's definition
-(`tests/test_worked_vectors.py`), which is all there is for what the recording machine, an H200,
-cannot run. Tensor memory is held to **NumPy** by `tests/test_tcgen05_*.py`. Every form that the
-emulator runs has one of these.
+GPU (`tests/emu/test_vectors.py` holds the emulator to them, and
+`tests/data/vectors/differences.toml` lists what differs and why), or **worked** out by hand or in
+Python from the manual's definition (`tests/emu/test_worked_vectors.py`), which is all there is for
+what the recording machine, an H200, cannot run. Tensor memory is held to **NumPy** by
+`tests/emu/test_tcgen05_*.py`. Every form that the emulator runs has one of these.
 
 What depends on values is refused when it runs: a `tcgen05.mma` whose descriptor says K = 96.
 Written by `make coverage`.

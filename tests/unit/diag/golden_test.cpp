@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every kind of diagnostic has a golden (golden.h): its rendering as text and as JSON, kept by the
-// test of the layer that reports it, or by tests/test_diagnostic_goldens.py.
+// test of the layer that reports it, or by tests/trace/test_diagnostic_goldens.py.
 #include "golden.h"
 
 #include <gtest/gtest.h>

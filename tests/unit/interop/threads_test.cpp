@@ -33,7 +33,7 @@ struct Shape {
 };
 constexpr std::array<Shape, 5> kShapes = {{{8, 32}, {1, 4}, {9, 36}, {24, 68}, {17, 100}}};
 
-/// Z = 2 X + Y, each tensor behind a map of boxes of 8 x 32 (tests/sample_kernels.py).
+/// Z = 2 X + Y, each tensor behind a map of boxes of 8 x 32 (tests/support/sample_kernels.py).
 const std::shared_ptr<const ir::Module>& module(bool by_value) {
   static const auto read = [](const char* name) {
     auto text = read_module(kernels::text_of(name));

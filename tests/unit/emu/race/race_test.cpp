@@ -2,7 +2,7 @@
 //
 // Races between clusters: that the verdict is the same on any number of host threads, that what
 // the manual allows is silent, and that streams of launches are joined by griddepcontrol.wait only.
-// The planted pairs of tests/planted_*.py are the rest.
+// The planted pairs of tests/support/planted are the rest.
 #include "bench.h"
 #include "pyptx/emu/stream.h"
 

@@ -110,7 +110,7 @@ TEST(Approximations, SpecialValuesFollowTheTables) {
 }
 
 TEST(Approximations, AreTheAnswersOfAnH200) {
-  // tests/test_functions.py compares many more; these say where to look when it fails.
+  // tests/emu/test_functions.py compares many more; these say where to look when it fails.
   const auto bits = [](const std::string& instruction, std::uint32_t argument) {
     const std::vector<float> out = run(instruction, {std::bit_cast<float>(argument)});
     return std::bit_cast<std::uint32_t>(out[0]);
