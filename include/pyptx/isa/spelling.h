@@ -143,7 +143,7 @@ enum class Flow : std::uint8_t {
 /// One row of the table.
 struct Form {
   std::string_view opcode;
-  std::string_view syntax;  // the manual's syntax line
+  std::string_view syntax;  // the syntax line as ptxas takes it
   std::string_view manual;  // anchor
   Sem sem{};                // the emulator's semantics
   std::string_view reason;  // why it has none
