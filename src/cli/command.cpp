@@ -14,27 +14,28 @@
 namespace pyptx::cli {
 namespace {
 
-using Subcommand = int (*)(std::span<const std::string>, Streams&);
+using Run = int (*)(std::span<const std::string>, Streams&);
 
-struct Entry {
+struct Subcommand {
   std::string_view name;
   std::string_view summary;
-  Subcommand run;
+  Run run;
 };
 
 constexpr std::array kSubcommands{
-    Entry{"check", "verify PTX files and show what is wrong, with the place and the remedy", check},
-    Entry{"fmt", "print PTX files in canonical form", fmt},
-    Entry{"run", "run an entry of a PTX file on the CPU emulator", run_entry},
-    Entry{"explain", "tell what a diagnostic code means", explain},
-    Entry{"doctor", "tell what this machine has: driver, compilers, cache, and what to do",
-          doctor_here},
-    Entry{"isa", "tell what the instruction table knows of an instruction", isa},
+    Subcommand{"check", "verify PTX files and show what is wrong, with the place and the remedy",
+               check},
+    Subcommand{"fmt", "print PTX files in canonical form", fmt},
+    Subcommand{"run", "run an entry of a PTX file on the CPU emulator", run_entry},
+    Subcommand{"explain", "tell what a diagnostic code means", explain},
+    Subcommand{"doctor", "tell what this machine has: driver, compilers, cache, and what to do",
+               doctor_here},
+    Subcommand{"isa", "tell what the instruction table knows of an instruction", isa},
 };
 
 void help(std::ostream& out) {
   out << "usage: pyptx <command> [options]\n\n";
-  for (const Entry& entry : kSubcommands) {
+  for (const Subcommand& entry : kSubcommands) {
     out << "  " << entry.name << std::string(10 - entry.name.size(), ' ') << entry.summary << '\n';
   }
   out << "\n'pyptx <command> --help' tells the options of one.\n";
@@ -58,7 +59,7 @@ int run(std::span<const std::string> words, Streams streams) {
     return kSuccess;
   }
   try {
-    for (const Entry& entry : kSubcommands) {
+    for (const Subcommand& entry : kSubcommands) {
       if (entry.name == words[0]) return entry.run(words.subspan(1), streams);
     }
   } catch (...) {

@@ -74,7 +74,7 @@ Place LocationTable::text_place(std::uint64_t begin, std::uint64_t end) const {
   return place;
 }
 
-const LocationTable::Entry* LocationTable::author(Loc loc) const {
+const LocationTable::Record* LocationTable::author(Loc loc) const {
   auto index = static_cast<std::uint32_t>(loc);
   while (index < entries_.size() && entries_[index].kind == Kind::Expansion) {
     index = entries_[index].b;
@@ -106,9 +106,9 @@ std::optional<Place> LocationTable::resolve(Loc loc, Focus focus) const {
     const TextRange bytes = tokens_->extent(index & ~kTokenBit, focus);
     return text_place(bytes.begin, bytes.end);
   }
-  const Entry* const found = author(loc);
+  const Record* const found = author(loc);
   if (found == nullptr) return std::nullopt;
-  const Entry& entry = *found;
+  const Record& entry = *found;
   switch (entry.kind) {
     case Kind::None:
     case Kind::Expansion:
@@ -129,9 +129,9 @@ std::optional<Place> LocationTable::resolve(Loc loc, Focus focus) const {
 }
 
 std::optional<SourcePoint> LocationTable::point(Loc loc) const {
-  const Entry* const found = author(loc);
+  const Record* const found = author(loc);
   if (found == nullptr) return std::nullopt;
-  const Entry& entry = *found;
+  const Record& entry = *found;
   if (entry.kind == Kind::External && resolver_) return resolver_->point(entry.a, entry.b);
   if (entry.kind != Kind::Native) return std::nullopt;
   return SourcePoint{reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)), entry.b};
@@ -140,7 +140,7 @@ std::optional<SourcePoint> LocationTable::point(Loc loc) const {
 std::optional<SourcePoint> LocationTable::line(Loc loc) const {
   auto bytes = range(loc);
   if (!bytes) {
-    const Entry* const found = author(loc);
+    const Record* const found = author(loc);
     if (found == nullptr || found->kind != Kind::Text) return point(loc);
     bytes = TextRange{static_cast<std::uint32_t>(found->a), found->b};  // behind an expansion
   }

@@ -33,8 +33,8 @@ class Toolbox {
     std::vector<std::string> tried;
     for (std::size_t i = 0; i < kCompilers.size(); ++i) {
       if (!is_wanted(wanted, i)) continue;
-      if (find_locked(i)) return places_[i].found;
-      tried.insert(tried.end(), places_[i].tried.begin(), places_[i].tried.end());
+      if (find_locked(i)) return searches_[i].found;
+      tried.insert(tried.end(), searches_[i].tried.begin(), searches_[i].tried.end());
     }
     Diagnostic out(Kind::NoCompiler, {});
     out.notes = std::move(tried);
@@ -48,17 +48,17 @@ class Toolbox {
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < kCompilers.size(); ++i) {
       if (!is_wanted(wanted, i)) continue;
-      const bool is_known = places_[i].generation == folder_generation();
-      if (places_[i].found == nullptr && !is_known && kCompilers[i].locate != nullptr) {
+      const bool is_known = searches_[i].generation == folder_generation();
+      if (searches_[i].found == nullptr && !is_known && kCompilers[i].locate != nullptr) {
         if (std::string located = kCompilers[i].locate(); !located.empty()) return located;
       }
-      if (find_locked(i)) return places_[i].found->info().identity;
+      if (find_locked(i)) return searches_[i].found->info().identity;
     }
     return {};
   }
 
  private:
-  struct Place {
+  struct Search {
     std::shared_ptr<PtxCompiler> found;
     std::uint64_t generation = 0;
     std::vector<std::string> tried;
@@ -69,18 +69,18 @@ class Toolbox {
   }
 
   bool find_locked(std::size_t i) {
-    Place& place = places_[i];
+    Search& search = searches_[i];
     const std::uint64_t generation = folder_generation();
-    if (place.found == nullptr && place.generation != generation) {
-      place.tried.clear();
-      place.found = kCompilers[i].find(place.tried);
-      place.generation = generation;
+    if (search.found == nullptr && search.generation != generation) {
+      search.tried.clear();
+      search.found = kCompilers[i].find(search.tried);
+      search.generation = generation;
     }
-    return place.found != nullptr;
+    return search.found != nullptr;
   }
 
   std::mutex mutex_;
-  std::array<Place, kCompilers.size()> places_;
+  std::array<Search, kCompilers.size()> searches_;
 };
 
 Toolbox& toolbox() {

@@ -67,7 +67,7 @@ diag::Result<EncodedMap> MapSlot::encode(std::uint64_t address) {
   return encoded;
 }
 
-diag::Status MapSlot::make(int device, std::uint64_t address, Entry& out) {
+diag::Status MapSlot::make(int device, std::uint64_t address, KnownMap& out) {
   auto encoded = encode(address);
   if (!encoded) return encoded.failure();
   out.address = address;
@@ -80,7 +80,7 @@ diag::Status MapSlot::make(int device, std::uint64_t address, Entry& out) {
   return diag::success();
 }
 
-void MapSlot::write(const Entry& entry, EncodedMap& parameter) const {
+void MapSlot::write(const KnownMap& entry, EncodedMap& parameter) const {
   if (by_value_) {
     parameter = entry.map;
   } else {
@@ -95,7 +95,7 @@ std::array<std::size_t, 2> MapSlot::places(std::uint64_t address) const {
   return {first, first ^ 1};
 }
 
-void MapSlot::keep(const Entry& made) {
+void MapSlot::keep(const KnownMap& made) {
   const auto [first, second] = places(made.address);
   for (const std::size_t place : {first, second}) {
     if (known_[place].address == 0) {
@@ -105,8 +105,9 @@ void MapSlot::keep(const Entry& made) {
   }
   if (known_.size() < kMostKnown) {
     // Others than these two may find no place either; a map that is dropped is made again.
-    const std::vector<Entry> before = std::exchange(known_, std::vector<Entry>(known_.size() * 2));
-    for (const Entry& entry : before) {
+    const std::vector<KnownMap> before =
+        std::exchange(known_, std::vector<KnownMap>(known_.size() * 2));
+    for (const KnownMap& entry : before) {
       if (entry.address == 0) continue;
       const auto [one, other] = places(entry.address);
       known_[known_[one].address == 0 ? one : other] = entry;
@@ -126,7 +127,7 @@ diag::Status MapSlot::fill(int device, std::uint64_t address, EncodedMap& parame
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) {
     for (const std::size_t place : places(address)) {
-      const Entry& entry = known_[place];
+      const KnownMap& entry = known_[place];
       if (entry.address == address && entry.device == device) {
         write(entry, parameter);
         return diag::success();
@@ -134,7 +135,7 @@ diag::Status MapSlot::fill(int device, std::uint64_t address, EncodedMap& parame
     }
     lock.unlock();
   }
-  Entry made;
+  KnownMap made;
   if (auto status = make(device, address, made); !status) return status;
   write(made, parameter);
   if (lock.try_lock()) keep(made);

@@ -33,7 +33,7 @@ class MapSlot {
   diag::Status fill(int device, std::uint64_t address, EncodedMap& parameter);
 
  private:
-  struct Entry {
+  struct KnownMap {
     std::uint64_t address = 0;  // 0: free; a tensor map's tensor is never at 0
     int device = -1;
     EncodedMap map;              // by value: the parameter
@@ -43,7 +43,7 @@ class MapSlot {
   static constexpr std::size_t kFirstKnown = 8;
   static constexpr std::size_t kMostKnown = 1024;
 
-  diag::Status make(int device, std::uint64_t address, Entry& out);
+  diag::Status make(int device, std::uint64_t address, KnownMap& out);
   diag::Result<EncodedMap> encode(std::uint64_t address);
   /// Compares what at() gives with what the driver encodes; `encoded` is for `address`.
   void learn(std::uint64_t address, const EncodedMap& encoded);
@@ -54,15 +54,15 @@ class MapSlot {
   }
   /// The first map with another address in it.
   EncodedMap at(std::uint64_t address) const;
-  void write(const Entry& entry, EncodedMap& parameter) const;
+  void write(const KnownMap& entry, EncodedMap& parameter) const;
   /// The two places where a map for `address` may be.
   std::array<std::size_t, 2> places(std::uint64_t address) const;
-  void keep(const Entry& made);
+  void keep(const KnownMap& made);
 
   std::uint32_t tensor_;
   bool by_value_;
-  std::mutex mutex_;                       // never waited for; see fill()
-  std::vector<Entry> known_{kFirstKnown};  // a power of two
+  std::mutex mutex_;                          // never waited for; see fill()
+  std::vector<KnownMap> known_{kFirstKnown};  // a power of two
   layout::TensorMap map_;
 
   // Written under the mutex, before address_bits_ is.

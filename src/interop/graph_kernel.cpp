@@ -120,14 +120,14 @@ GraphKernels& GraphKernels::instance() {
 void GraphKernels::add(std::string name, std::shared_ptr<const GraphKernel> kernel,
                        std::shared_ptr<KernelSource> source) {
   // What is replaced is destroyed after the lock is given back: a source may own foreign objects.
-  Entry entry{std::move(kernel), std::move(source)};
+  Cached entry{std::move(kernel), std::move(source)};
   const std::unique_lock lock(mutex_);  // given back before `entry` goes
   std::swap(entries_[std::move(name)], entry);
 }
 
 KernelResult GraphKernels::find(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('\n'));
-  Entry entry;
+  Cached entry;
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = entries_.find(name); found != entries_.end()) entry = found->second;

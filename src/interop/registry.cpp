@@ -55,7 +55,7 @@ std::int64_t Registry::handle_of(const std::shared_ptr<KernelImage>& image) {
   return known->second;
 }
 
-diag::Result<Registry::Entry> Registry::entry(std::int64_t handle) const {
+diag::Result<Registry::Registered> Registry::entry(std::int64_t handle) const {
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) {
@@ -85,7 +85,7 @@ diag::Status Registry::check(std::int64_t handle, std::size_t tensors) const {
 
 diag::Status Registry::set_raw(std::int64_t handle, RawLaunch launch) {
   const std::lock_guard lock(mutex_);
-  Entry& known = handles_[handle];
+  Registered& known = handles_[handle];
   if (known.image != nullptr) {
     return diag::fail(diag::Kind::ImageHandle, {std::to_string(handle)});
   }
@@ -128,7 +128,7 @@ diag::Status Registry::add_map(std::int64_t handle, RawLaunch::Map map) {
 }
 
 void Registry::drop(std::int64_t handle) {
-  Entry dropped;  // destroyed after the lock is given back: an image may own foreign objects
+  Registered dropped;  // destroyed after the lock is given back: an image may own foreign objects
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return;

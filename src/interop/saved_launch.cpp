@@ -28,19 +28,19 @@ support::Failure<diag::Diagnostic> file_error(const std::string& path, std::stri
 
 /// Where a file is written: what a link names is replaced, not the link, and a device or a pipe is
 /// written to, not replaced.
-struct Place {
+struct OutputFile {
   std::string path;
   bool is_replaced = true;
 };
 
-Place place_of(const std::string& path) {
+OutputFile output_file(const std::string& path) {
   char* resolved = realpath(path.c_str(), nullptr);
   if (resolved == nullptr) return {path};
-  Place place{resolved};
+  OutputFile output{resolved};
   free(resolved);
   struct stat status{};
-  place.is_replaced = stat(place.path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
-  return place;
+  output.is_replaced = stat(output.path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  return output;
 }
 
 }  // namespace
@@ -57,22 +57,22 @@ diag::Result<std::string> SavedKernel::add_binary(const std::string& target,
 diag::Status SavedKernel::save(const std::string& path) const {
   const auto bytes = to_bytes();
   if (!bytes) return diag::fail(bytes.error());
-  const Place place = place_of(path);
+  const OutputFile output = output_file(path);
   // Its own: threads may save to one path at the same time.
   const std::string temporary =
-      concat(place.path, ".", getpid(), ".", support::unlikely_number(), ".tmp");
-  const int file = place.is_replaced
+      concat(output.path, ".", getpid(), ".", support::unlikely_number(), ".tmp");
+  const int file = output.is_replaced
                        ? open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
                        : open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return file_error(path, "written", errno);
   const bool written = support::write_all(file, *bytes);
   const bool closed = close(file) == 0;  // a network disk may say only now that it is full
   if (written && closed &&
-      (!place.is_replaced || std::rename(temporary.c_str(), place.path.c_str()) == 0)) {
+      (!output.is_replaced || std::rename(temporary.c_str(), output.path.c_str()) == 0)) {
     return diag::success();
   }
   auto failure = file_error(path, "written", errno);
-  if (place.is_replaced) unlink(temporary.c_str());
+  if (output.is_replaced) unlink(temporary.c_str());
   return failure;
 }
 

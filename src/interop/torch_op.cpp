@@ -33,18 +33,18 @@ struct Words {
   std::span<const std::uint64_t> view() const { return {values.data(), count}; }
 };
 
-/// Where a call runs: the place of its first tensor.
-struct Place {
+/// Where a call runs: the device of its first tensor.
+struct TensorDevice {
   std::int32_t type = 0;
   std::int32_t index = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const TensorDevice&) const = default;
 };
 
-Place place_of(const Abi& abi, TensorHandle tensor) {
-  Place place;
-  check(abi.device_type(tensor, &place.type));
-  check(abi.device_index(tensor, &place.index));
-  return place;
+TensorDevice device_of(const Abi& abi, TensorHandle tensor) {
+  TensorDevice device;
+  check(abi.device_type(tensor, &device.type));
+  check(abi.device_index(tensor, &device.index));
+  return device;
 }
 
 /// One call of a kernel, from checks to launch.
@@ -96,7 +96,7 @@ class Call {
     }
     TensorHandle made = nullptr;
     check(abi_.empty_strided(static_cast<std::int64_t>(shape.size()), shape.data(),
-                             kernel_.strides(tensor).data(), dtype, place_.type, place_.index,
+                             kernel_.strides(tensor).data(), dtype, device_.type, device_.index,
                              &made));
     Tensor owned(abi_, made);
     void* data = nullptr;
@@ -106,7 +106,7 @@ class Call {
   }
 
   void run() {
-    if (place_.type == abi_.cpu_device_type()) {
+    if (device_.type == abi_.cpu_device_type()) {
       emulate_on(memory_.view());
       return;
     }
@@ -115,9 +115,9 @@ class Call {
     if (current_stream == nullptr) {
       raise(diag::Diagnostic(diag::Kind::TorchAbi, {"it has no CUDA streams"}));
     }
-    check(current_stream(place_.index, &stream));
+    check(current_stream(device_.index, &stream));
     KernelImage& image = *kernel_.saved().image;
-    const auto launched = launch(image, place_.index, stream,
+    const auto launched = launch(image, device_.index, stream,
                                  {.pointers = memory_.view(), .scalars = scalars_.view()});
     if (!launched) raise(launched.error(), &image);
   }
@@ -140,7 +140,7 @@ class Call {
     const std::string_view name = view.element == nullptr ? "" : view.element->name;
     const bool is_real = name == "f64";
     if ((!is_real && name != "s64") || !view.shape.empty() || view.room < 8 ||
-        place_of(abi_, tensor).type != abi_.cpu_device_type()) {
+        device_of(abi_, tensor).type != abi_.cpu_device_type()) {
       refuse(concat("the scalar '", scalar.name, "'"),
              "be a CPU tensor of float64 or int64 without dimensions", "another tensor");
     }
@@ -157,25 +157,25 @@ class Call {
 
   void take(const Tensors& tensors, std::size_t first, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      const Place place = place_of(abi_, tensors[i]);
-      if (memory_.count == 0) set_place(place);
+      const TensorDevice device = device_of(abi_, tensors[i]);
+      if (memory_.count == 0) set_device(device);
       const TensorView view = view_of(tensors[i]);
       if (const auto fits = kernel_.check(first + i, view); !fits) raise(fits.error());
-      if (!(place == place_)) {
+      if (!(device == device_)) {
         refuse(kernel_.label(first + i), "be on the device of the first tensor",
-               concat("device ", place.index, " of type ", place.type, " beside device ",
-                      place_.index, " of type ", place_.type));
+               concat("device ", device.index, " of type ", device.type, " beside device ",
+                      device_.index, " of type ", device_.type));
       }
       memory_.add(view.address);
     }
   }
 
-  void set_place(const Place& place) {
-    if (place.type != abi_.cpu_device_type() && place.type != abi_.cuda_device_type()) {
+  void set_device(const TensorDevice& device) {
+    if (device.type != abi_.cpu_device_type() && device.type != abi_.cuda_device_type()) {
       refuse("the first tensor", "be on a CUDA device or the CPU",
-             concat("one of device type ", place.type));
+             concat("one of device type ", device.type));
     }
-    place_ = place;
+    device_ = device;
   }
 
   TensorView view_of(TensorHandle tensor) const {
@@ -213,7 +213,7 @@ class Call {
   const Abi& abi_;
   const GraphKernel& kernel_;
   std::size_t inputs_;
-  Place place_;
+  TensorDevice device_;
   Words memory_;
   Words scalars_;
 };

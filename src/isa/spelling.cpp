@@ -30,7 +30,7 @@ class Store {
     const std::size_t hash = std::hash<std::string_view>{}(text);
     const Table* table = table_.load(std::memory_order_acquire);
     for (std::size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
-      const Entry* entry = table->entries[at].load(std::memory_order_acquire);
+      const Interned* entry = table->entries[at].load(std::memory_order_acquire);
       if (entry == nullptr) return nullptr;
       if (entry->hash == hash && entry->spelling->text == text) return entry->spelling.get();
     }
@@ -42,21 +42,21 @@ class Store {
     if (const Spelling* known = find(spelling->text)) return known;
     if (2 * (count_ + 1) > tables_.back()->mask) grow();
     const std::size_t hash = std::hash<std::string_view>{}(spelling->text);
-    const auto* entry = new Entry{hash, std::move(spelling)};
+    const auto* entry = new Interned{hash, std::move(spelling)};
     insert(*tables_.back(), entry);
     ++count_;
     return entry->spelling.get();
   }
 
  private:
-  struct Entry {
+  struct Interned {
     std::size_t hash = 0;
     std::unique_ptr<Spelling> spelling;
   };
   struct Table {
     explicit Table(std::size_t size) : mask(size - 1), entries(size) {}
     std::size_t mask;
-    std::vector<std::atomic<const Entry*>> entries;
+    std::vector<std::atomic<const Interned*>> entries;
   };
 
   Store() { publish(std::make_unique<Table>(4096)); }
@@ -66,7 +66,7 @@ class Store {
     table_.store(tables_.back().get(), std::memory_order_release);
   }
 
-  static void insert(Table& table, const Entry* entry) {
+  static void insert(Table& table, const Interned* entry) {
     std::size_t at = entry->hash & table.mask;
     while (table.entries[at].load(std::memory_order_relaxed) != nullptr) at = (at + 1) & table.mask;
     table.entries[at].store(entry, std::memory_order_release);
@@ -75,7 +75,7 @@ class Store {
   void grow() {
     auto larger = std::make_unique<Table>(2 * (tables_.back()->mask + 1));
     for (const auto& slot : tables_.back()->entries) {
-      if (const Entry* entry = slot.load(std::memory_order_relaxed)) insert(*larger, entry);
+      if (const Interned* entry = slot.load(std::memory_order_relaxed)) insert(*larger, entry);
     }
     publish(std::move(larger));
   }

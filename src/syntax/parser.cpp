@@ -16,8 +16,8 @@
 namespace pyptx::syntax {
 namespace {
 
-// An open comment or string swallows the braces behind it; that these are missing is no news. A
-// text that was not read at all lacks everything.
+// An open comment or string swallows the braces behind it: that these are missing is not reported
+// too. A text that was not read at all lacks everything.
 void drop_consequences(diag::Diagnostics& diagnostics, const diag::Diagnostics& lexical) {
   if (lexical.empty()) return;
   const diag::Kind last = lexical.back().kind;

@@ -142,19 +142,19 @@ class LocationTable {
 
  private:
   enum class Kind : std::uint8_t { None, Text, External, Native, Expansion };
-  struct Entry {
+  struct Record {
     std::uint64_t a = 0;
     std::uint32_t b = 0;
     Kind kind = Kind::None;
-    bool operator==(const Entry&) const = default;
+    bool operator==(const Record&) const = default;
   };
   static constexpr std::uint32_t kTokenBit = std::uint32_t{1} << 31;
   Place text_place(std::uint64_t begin, std::uint64_t end) const;
   /// The entry behind every expansion; null where there is none.
-  const Entry* author(Loc loc) const;
+  const Record* author(Loc loc) const;
   /// The entry that was made for the same place lately, or a new one: an unrolled loop comes by the
   /// same lines over and over.
-  Loc recent(const Entry& entry) {
+  Loc recent(const Record& entry) {
     std::uint32_t& slot = recent_[(entry.a / 8 + entry.b) % recent_.size()];
     if (entries_[slot] != entry) {
       slot = static_cast<std::uint32_t>(entries_.size());
@@ -163,7 +163,7 @@ class LocationTable {
     return static_cast<Loc>(slot);
   }
 
-  support::GrowingArray<Entry> entries_;
+  support::GrowingArray<Record> entries_;
   std::array<std::uint32_t, 64> recent_{};  // the first entry is nobody's
   std::string file_;
   std::string text_;

@@ -88,7 +88,7 @@ class GraphKernels {
   diag::Result<std::shared_ptr<const GraphKernel>> find(std::string_view text);
 
  private:
-  struct Entry {
+  struct Cached {
     std::shared_ptr<const GraphKernel> kernel;
     std::shared_ptr<KernelSource> source;
   };
@@ -99,7 +99,7 @@ class GraphKernels {
     }
   };
   std::shared_mutex mutex_;
-  std::unordered_map<std::string, Entry, NameHash, std::equal_to<>> entries_;
+  std::unordered_map<std::string, Cached, NameHash, std::equal_to<>> entries_;
 };
 
 }  // namespace pyptx::interop

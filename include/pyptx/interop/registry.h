@@ -53,17 +53,17 @@ class Registry {
                       std::span<const std::uint64_t> pointers) const;
 
  private:
-  struct Entry {
+  struct Registered {
     std::shared_ptr<KernelImage> image;    // this or
     std::shared_ptr<const RawLaunch> raw;  // that; copied before it is changed
   };
-  diag::Result<Entry> entry(std::int64_t handle) const;
+  diag::Result<Registered> entry(std::int64_t handle) const;
   template <typename Change>
   diag::Status change_raw(std::int64_t handle, Change&& change);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<KernelImage>> images_;
-  std::map<std::int64_t, Entry> handles_;
+  std::map<std::int64_t, Registered> handles_;
   std::unordered_map<const KernelImage*, std::int64_t> handle_by_image_;
   std::int64_t next_handle_ = 1;
   std::size_t next_sweep_ = 64;  // images, dead ones included, at which the dead are dropped

@@ -149,7 +149,7 @@ class Decoder {
 /// Initialisers may hold addresses of variables in the module's memory, and of nothing else.
 diag::Status check_initializers(const Program& program) {
   const auto known = program.addressable();
-  for (const Place& place : program.variables) {
+  for (const PlacedVariable& place : program.variables) {
     for (const ir::InitialValue& value : place.variable->initializer) {
       if (!value.is_address()) continue;
       if (known.contains(static_cast<u32>(value.symbol))) continue;
@@ -212,9 +212,9 @@ diag::Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const ir::Mo
   return diag::fail(diag::current_exception());
 }
 
-std::unordered_map<u32, const Place*> Program::addressable() const {
-  std::unordered_map<u32, const Place*> places;
-  for (const Place& place : variables) {
+std::unordered_map<u32, const PlacedVariable*> Program::addressable() const {
+  std::unordered_map<u32, const PlacedVariable*> places;
+  for (const PlacedVariable& place : variables) {
     if (place.space != Space::Global && place.space != Space::Const) continue;
     places.emplace(static_cast<u32>(place.variable->name), &place);
   }

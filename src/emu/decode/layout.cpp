@@ -139,7 +139,7 @@ std::span<const ir::LabelId> Layout::branch_targets(u32 list) {
   return function_.branch_targets[found->second];
 }
 
-const Place* Layout::variable(ir::Symbol name) const {
+const PlacedVariable* Layout::variable(ir::Symbol name) const {
   const auto found = variables_.find(static_cast<u32>(name));
   return found == variables_.end() ? nullptr : &program_.variables[found->second];
 }
@@ -162,14 +162,14 @@ void Layout::place_parameters() {
   program_.param_bytes = static_cast<u32>(offset);
 }
 
-void Layout::put(Place& place, u64& total, u64 base) {
+void Layout::put(PlacedVariable& place, u64& total, u64 base) {
   total = align_up(total, place.align);
   place.offset = base + total;
   total = std::min(total + place.bytes, kTooMuch);
 }
 
 void Layout::place_variable(const ir::Variable& variable) {
-  Place place;
+  PlacedVariable place;
   place.variable = &variable;
   place.bytes = variable.size();
   place.align = std::max(1U, variable.alignment());
@@ -231,13 +231,13 @@ void Layout::leave_gap(u64 align) {
 }
 
 void Layout::place_dynamic_shared() {
-  const auto is_dynamic = [](const Place& place) {
+  const auto is_dynamic = [](const PlacedVariable& place) {
     return place.space == Space::Shared && place.offset == ~0ULL;
   };
   if (std::ranges::any_of(program_.variables, is_dynamic)) leave_gap(program_.dynamic_align);
   program_.static_shared = align_up(program_.static_shared, program_.dynamic_align);
   program_.local_bytes = align_up(program_.local_bytes, 16);
-  for (Place& place : program_.variables) {
+  for (PlacedVariable& place : program_.variables) {
     if (is_dynamic(place)) place.offset = kSharedReserved + program_.static_shared;
   }
 }

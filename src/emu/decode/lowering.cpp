@@ -165,7 +165,7 @@ u32 Lowering::symbol_lanes(const ir::Operand& operand, Ty type) {
     const u64 at = kParamWindow + parameter->offset + static_cast<u64>(operand.value);
     return layout_.literal(lane_bytes(info(type).bits), at);
   }
-  const Place* place = layout_.variable(name);
+  const PlacedVariable* place = layout_.variable(name);
   if (place == nullptr) {
     refuse("its operand names something that has no address here");
     return layout_.literal(8, 0);
@@ -278,7 +278,7 @@ AddressOperand Lowering::address(const ir::Operand& operand) {
     const auto name = static_cast<ir::Symbol>(base.index);
     if (layout_.parameter(name) != nullptr) {
       result.symbol_space = Space::Param;
-    } else if (const Place* place = layout_.variable(name)) {
+    } else if (const PlacedVariable* place = layout_.variable(name)) {
       result.symbol_space = place->space;
     }
     // A shared symbol's address fits 32 bits; everything else is a 64-bit address.
@@ -312,9 +312,9 @@ std::vector<u32> Lowering::branch_targets(const ir::Operand& list) const {
   return targets;
 }
 
-const Place* Lowering::call_parameter(const ir::Operand& operand) const {
+const PlacedVariable* Lowering::call_parameter(const ir::Operand& operand) const {
   if (operand.kind != ir::OperandKind::Symbol) return nullptr;
-  const Place* place = layout_.variable(static_cast<ir::Symbol>(operand.index));
+  const PlacedVariable* place = layout_.variable(static_cast<ir::Symbol>(operand.index));
   return place != nullptr && place->space == Space::Local ? place : nullptr;
 }
 

@@ -36,7 +36,7 @@ class Layout {
   u32 base(Fixed::What what, u64 offset, u32 lane_bytes);
   /// Scratch lanes for `_`.
   u32 sink();
-  const Place* variable(ir::Symbol name) const;
+  const PlacedVariable* variable(ir::Symbol name) const;
   const ParamPlace* parameter(ir::Symbol name) const;
   /// The labels of the .branchtargets list that the label `list` names; empty: there is none.
   std::span<const ir::LabelId> branch_targets(u32 list);
@@ -46,7 +46,7 @@ class Layout {
 
  private:
   u32 take(u32 bytes);
-  void put(Place& place, u64& total, u64 base);
+  void put(PlacedVariable& place, u64& total, u64 base);
   void place_variable(const ir::Variable& variable);
   /// Whether an instruction of the entry does: ptxas gives no shared memory to what none names.
   bool names(ir::Symbol name);
@@ -139,7 +139,7 @@ class Lowering {
   /// Where the labels of a .branchtargets list stand; empty when there is no such list.
   std::vector<u32> branch_targets(const ir::Operand& list) const;
   /// Where in local memory a .param variable of the body lies.
-  const Place* call_parameter(const ir::Operand& operand) const;
+  const PlacedVariable* call_parameter(const ir::Operand& operand) const;
   u32 bits_of(const ir::Operand& operand) const;
   /// Appends offsets to Program::lists and points the instruction at them.
   void set_list(std::span<const u32> offsets);

@@ -111,7 +111,7 @@ struct RegisterPlace {
 };
 
 /// A variable with storage: where it lies in its space.
-struct Place {
+struct PlacedVariable {
   Space space = Space::Global;
   u64 offset = 0;
   u64 bytes = 0;
@@ -127,10 +127,10 @@ struct MemoryAccess {
   Kind kind = Kind::None;
   u16 bytes = 0;
   u8 rows = 0;  // the lowest lanes give the addresses, whatever the mask; 0: each its own
-  bool is_opaque = false;  // which lane touches what is nobody's business
+  bool is_opaque = false;  // the manual does not say which lane touches what
 };
 
-/// What is checked before an instruction runs; see guard.h.
+/// What is checked before an instruction runs; see register_checks.h.
 struct Guard {
   Handler run = nullptr;  // what is guarded
   /// Numbers of registers that some wgmma of the program uses as accumulator or as A.
@@ -180,14 +180,14 @@ class Program {
   bool cancels = false;  // it asks for clusters that have not started
   u32 cta_group = 0;     // of the tcgen05 instructions; 0: there are none
   std::vector<std::shared_ptr<const MmaForm>> mma_forms;
-  std::vector<Place> variables;  // shared, local, const and global variables
+  std::vector<PlacedVariable> variables;  // shared, local, const and global variables
   std::vector<ParamPlace> parameters;
   u32 required_threads[3] = {0, 0, 0};  // .reqntid
   u32 maximum_threads = 0;              // .maxntid, 0: none
   u32 required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
 
   /// Variables whose addresses initial values may hold, by symbol.
-  std::unordered_map<u32, const Place*> addressable() const;
+  std::unordered_map<u32, const PlacedVariable*> addressable() const;
 
   const ir::Instruction& source(const Inst& inst) const {
     return function->instructions[inst.index];

@@ -107,7 +107,7 @@ std::string describe_address(const Warp& warp, Space space, u64 address) {
   if (space == Space::Global) return warp.cta->cluster->memory->describe(address);
   if (space != Space::Shared && space != Space::SharedCluster) return text;
   const u64 offset = address & kOffsetMask;
-  for (const Place& place : warp.program->variables) {
+  for (const PlacedVariable& place : warp.program->variables) {
     if (place.space != Space::Shared || offset < place.offset) continue;
     const bool is_dynamic = place.bytes == 0;
     if (!is_dynamic && offset >= place.offset + place.bytes) continue;

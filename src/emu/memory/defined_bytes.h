@@ -13,8 +13,8 @@ namespace pyptx::emu {
 
 class DefinedBytes {
  public:
-  /// Of `bytes` bytes; none has a value yet. `is_judged`: every access is somebody's business
-  /// besides (the race detector's), so that none may go by the open run.
+  /// Of `bytes` bytes; none has a value yet. `is_judged`: the race detector judges every access
+  /// too, so that none may go by the open run.
   void start(u64 bytes, bool is_judged) {
     bits_.assign(bytes / kCell + 2, 0);
     is_judged_ = is_judged;

@@ -197,10 +197,10 @@ bool Variables::fit(const Program& program) const {
 }
 
 /// The value of one element; an address names a variable of the module, which decoding has checked.
-u64 Variables::initial_value(const std::unordered_map<u32, const Place*>& places,
+u64 Variables::initial_value(const std::unordered_map<u32, const PlacedVariable*>& places,
                              const ir::InitialValue& given) const {
   if (!given.is_address()) return static_cast<u64>(given.value);
-  const Place* named = places.at(static_cast<u32>(given.symbol));
+  const PlacedVariable* named = places.at(static_cast<u32>(given.symbol));
   const u64 base = named->space == Space::Const ? const_base() : global_base();
   const u64 address = base + named->offset + static_cast<u64>(given.value);
   return given.byte == 0 ? address : (address >> (8U * (given.byte - 1U))) & 0xFFU;
@@ -209,7 +209,7 @@ u64 Variables::initial_value(const std::unordered_map<u32, const Place*>& places
 /// Rows that are given in part are packed as the assembler packs them: braces move nothing.
 void Variables::initialise(AlignedBytes& storage, const Program& program, Space space) const {
   const auto places = program.addressable();
-  for (const Place& place : program.variables) {
+  for (const PlacedVariable& place : program.variables) {
     if (place.space != space) continue;
     const u32 element = isa::info(place.variable->type).bits / 8U;
     std::byte* to = storage.data() + place.offset;

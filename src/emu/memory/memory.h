@@ -37,7 +37,7 @@ class Variables {
   u64 global_base() const { return reinterpret_cast<u64>(global_.data()); }
 
  private:
-  u64 initial_value(const std::unordered_map<u32, const Place*>& places,
+  u64 initial_value(const std::unordered_map<u32, const PlacedVariable*>& places,
                     const ir::InitialValue& given) const;
   void initialise(AlignedBytes& storage, const Program& program, Space space) const;
 

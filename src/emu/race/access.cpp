@@ -64,7 +64,7 @@ bool RaceDetector::is_morally_strong(const View& view, const Reader& other) cons
   return narrower != Scope::Cta || owners_[other.stamp.actor()] / warps == view.warp.cta->rank;
 }
 
-bool RaceDetector::judge(const View& view, u32 lane, const Place& place, const Reader& other,
+bool RaceDetector::judge(const View& view, u32 lane, const StampedWord& place, const Reader& other,
                          bool other_wrote, const std::byte* value) {
   if (other.stamp.actor() == Stamp::kNobody) return report_gap(view, lane, place);
   const bool is_before = is_ordered(view, other, lane);
@@ -107,7 +107,7 @@ bool RaceDetector::judge(const View& view, u32 lane, const Place& place, const R
   return report(view, lane, place, other, other_wrote, false);
 }
 
-bool RaceDetector::judge_write(const View& view, u32 lane, const Place& place,
+bool RaceDetector::judge_write(const View& view, u32 lane, const StampedWord& place,
                                const std::byte* value) {
   const Cells& cells = place.cells;
   const Stamp write = cells.writes[place.cell].of(place.bytes);
@@ -124,7 +124,7 @@ bool RaceDetector::judge_write(const View& view, u32 lane, const Place& place,
   return true;
 }
 
-bool RaceDetector::judge_reads(const View& view, u32 lane, const Place& place) {
+bool RaceDetector::judge_reads(const View& view, u32 lane, const StampedWord& place) {
   const Cells& cells = place.cells;
   const Stamp reads = cells.reads[place.cell];
   if (reads.empty()) return true;
@@ -179,7 +179,7 @@ Stamp RaceDetector::add_reader(const View& view, ReaderSets& sets, u32 lane, con
 }
 
 /// What is remembered of a word of global memory besides its stamps.
-void RaceDetector::mark(const View& view, const Place& place, u32 bytes,
+void RaceDetector::mark(const View& view, const StampedWord& place, u32 bytes,
                         const std::byte* value) const {
   GlobalPage* page = place.cells.page;
   if (page == nullptr) return;
@@ -200,7 +200,8 @@ void RaceDetector::mark_all(const View& view, const Cells& cells, u32 cell, u32 
   for (; cell < end; ++cell) mark(view, {cells, cell}, 15, nullptr);
 }
 
-bool RaceDetector::word(const View& view, const Place& place, u32 lane, const std::byte* value) {
+bool RaceDetector::word(const View& view, const StampedWord& place, u32 lane,
+                        const std::byte* value) {
   const Cells& cells = place.cells;
   const u32 bytes = place.bytes;
   const Stamp write = cells.writes[place.cell];

@@ -25,7 +25,7 @@ bool RaceDetector::walk(const View& view, u32 lane, const Cells& cells, u32 offs
   const u32 end = (offset + static_cast<u32>(bytes) + 3) / 4;
   u32 write_end = 0;  // behind the writes that are alike
   for (u32 cell = offset / 4; cell < end;) {
-    const Place place{cells, cell};
+    const StampedWord place{cells, cell};
     const Stamp write = cells.writes[cell];
     const Stamp reads = cells.reads[cell];
     if (write.bits != cursor.safe_write.bits || !cells.is_own) {

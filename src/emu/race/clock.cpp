@@ -26,7 +26,8 @@ bool includes(const Clocks& ours, const Clocks& theirs) {
 }
 
 /// What both know; one of the two where it knows all that the other does.
-Foreign::Entry united(const Foreign::Entry& ours, const Foreign::Entry& theirs) {
+Foreign::SharedClocks united(const Foreign::SharedClocks& ours,
+                             const Foreign::SharedClocks& theirs) {
   if (!theirs || ours == theirs) return ours;
   if (!ours || includes(*theirs, *ours)) return theirs;
   if (includes(*ours, *theirs)) return ours;
@@ -45,11 +46,11 @@ const Clocks* Foreign::of(u64 cluster) const {
   return (*chunks_[chunk])[cluster % kChunk].get();
 }
 
-void Foreign::merge(u64 cluster, const Entry& entry) {
+void Foreign::merge(u64 cluster, const SharedClocks& entry) {
   const u64 index = cluster / kChunk;
   if (index >= chunks_.size()) chunks_.resize(index + 1);
-  const Entry old = chunks_[index] ? (*chunks_[index])[cluster % kChunk] : nullptr;
-  Entry both = united(old, entry);
+  const SharedClocks old = chunks_[index] ? (*chunks_[index])[cluster % kChunk] : nullptr;
+  SharedClocks both = united(old, entry);
   if (both == old) return;
   auto chunk =
       chunks_[index] ? std::make_shared<Chunk>(*chunks_[index]) : std::make_shared<Chunk>();
@@ -61,7 +62,7 @@ void Foreign::cover() {
   for (std::shared_ptr<const Chunk>& old : chunks_) {
     if (!old) continue;
     auto chunk = std::make_shared<Chunk>(*old);
-    for (Entry& entry : *chunk) {
+    for (SharedClocks& entry : *chunk) {
       if (!entry || entry->proxy.includes(entry->base)) continue;
       auto covered = std::make_shared<Clocks>(*entry);
       covered->proxy.join(covered->base);

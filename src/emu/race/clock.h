@@ -183,11 +183,11 @@ struct Clocks {
 /// in a chain through the grid everybody knows nearly the same.
 class Foreign {
  public:
-  using Entry = std::shared_ptr<const Clocks>;
+  using SharedClocks = std::shared_ptr<const Clocks>;
 
   bool empty() const { return chunks_.empty(); }
   const Clocks* of(u64 cluster) const;
-  void merge(u64 cluster, const Entry& entry);
+  void merge(u64 cluster, const SharedClocks& entry);
   void join(const Foreign& other);
   /// Behind a proxy fence: it covers all that is known.
   void cover();
@@ -195,7 +195,7 @@ class Foreign {
 
  private:
   static constexpr u64 kChunk = 32;
-  using Chunk = std::array<Entry, kChunk>;
+  using Chunk = std::array<SharedClocks, kChunk>;
 
   std::vector<std::shared_ptr<const Chunk>> chunks_;
 };

@@ -279,7 +279,7 @@ class RaceDetector {
     GlobalPage* page;  // null: shared memory
     bool is_own;       // all stamps are this cluster's
   };
-  struct Place {
+  struct StampedWord {
     const Cells& cells;
     u32 cell;
     u32 bytes = 15;  // those of the word, a bit each
@@ -337,7 +337,7 @@ class RaceDetector {
   Cells shared_cells(const Cta& cta);
   Cells global_cells(u64 address);
   /// `value`: what the word becomes, where a thread stores all of it.
-  bool word(const View& view, const Place& place, u32 lane, const std::byte* value);
+  bool word(const View& view, const StampedWord& place, u32 lane, const std::byte* value);
   /// Whole words of one lane, and of a whole warp in a row.
   struct Memory {
     u64 safe_write = ~0ULL;
@@ -354,16 +354,16 @@ class RaceDetector {
   bool whole_run(const View& view, u64 address, u32 count, u32 per_lane, u32 lane,
                  const std::byte* values);
   bool global_words(const View& view, u32 lane, u64 address, u64 bytes, const std::byte* value);
-  void mark(const View& view, const Place& place, u32 bytes, const std::byte* value) const;
+  void mark(const View& view, const StampedWord& place, u32 bytes, const std::byte* value) const;
   void mark_all(const View& view, const Cells& cells, u32 cell, u32 end) const;
   bool is_safe(const View& view, ReaderSets& sets, Stamp stamp) const;
   bool is_known(const View& view, const Reader& other) const;
   bool is_ordered(const View& view, const Reader& other, u32 lane) const;
   bool is_morally_strong(const View& view, const Reader& other) const;
-  bool judge_write(const View& view, u32 lane, const Place& place, const std::byte* value);
-  bool judge_reads(const View& view, u32 lane, const Place& place);
-  bool judge(const View& view, u32 lane, const Place& place, const Reader& other, bool other_wrote,
-             const std::byte* value);
+  bool judge_write(const View& view, u32 lane, const StampedWord& place, const std::byte* value);
+  bool judge_reads(const View& view, u32 lane, const StampedWord& place);
+  bool judge(const View& view, u32 lane, const StampedWord& place, const Reader& other,
+             bool other_wrote, const std::byte* value);
   Stamp add_reader(const View& view, ReaderSets& sets, u32 lane, const Reader& old, Stamp mine);
   bool range(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes, Stamp mine);
   bool walk(const View& view, u32 lane, const Cells& cells, u32 offset, u64 bytes, Stamp mine,
@@ -407,13 +407,13 @@ class RaceDetector {
                      bool only_fence);
   void label(diag::Diagnostic& diagnostic, const Reader& other, bool other_wrote) const;
   std::string block_text(u64 cluster, u32 rank) const;
-  std::string text_of(const View& view, const Place& place) const;
-  bool report(const View& view, u32 lane, const Place& place, const Reader& other, bool other_wrote,
-              bool only_fence);
-  bool report_gap(const View& view, u32 lane, const Place& place);
+  std::string text_of(const View& view, const StampedWord& place) const;
+  bool report(const View& view, u32 lane, const StampedWord& place, const Reader& other,
+              bool other_wrote, bool only_fence);
+  bool report_gap(const View& view, u32 lane, const StampedWord& place);
   /// Tells of what need not be wrong, once for each pair of instructions; true.
-  bool warn(diag::Kind kind, const View& view, u32 lane, const Place& place, const Reader& other,
-            bool other_wrote);
+  bool warn(diag::Kind kind, const View& view, u32 lane, const StampedWord& place,
+            const Reader& other, bool other_wrote);
 
   // --- what would have ordered two accesses: advice.cpp ----------------------------------------
   void advise(diag::Diagnostic& diagnostic, const View& view, u32 lane, const Reader& other,

@@ -75,7 +75,8 @@ struct SyncVariable {
     u32 pc = 0;
     Scope scope = Scope::Cta;
     Knowledge known;
-    Foreign::Entry abroad;  // `known` as other clusters see it; made when the first of them asks
+    Foreign::SharedClocks
+        abroad;  // `known` as other clusters see it; made when the first of them asks
   };
   std::vector<Part> parts;
   u64 version = 0;

@@ -57,13 +57,13 @@ std::string RaceDetector::block_text(u64 cluster, u32 rank) const {
          ")";
 }
 
-std::string RaceDetector::text_of(const View& view, const Place& place) const {
+std::string RaceDetector::text_of(const View& view, const StampedWord& place) const {
   if (place.cells.page != nullptr) return cluster_.memory->name(place.address());
   const u64 address = u64{place.cells.cta->rank} << kRankShift | place.address();
   return describe_address(view.warp, Space::Shared, address);
 }
 
-bool RaceDetector::report(const View& view, u32 lane, const Place& place, const Reader& other,
+bool RaceDetector::report(const View& view, u32 lane, const StampedWord& place, const Reader& other,
                           bool other_wrote, bool only_fence) {
   const bool is_own = other.cluster == cluster_.index;
   const u32 actor = other.stamp.actor();
@@ -80,17 +80,17 @@ bool RaceDetector::report(const View& view, u32 lane, const Place& place, const 
 }
 
 /// An access between two variables.
-bool RaceDetector::report_gap(const View& view, u32 lane, const Place& place) {
+bool RaceDetector::report_gap(const View& view, u32 lane, const StampedWord& place) {
   const Warp& warp = view.warp;
   const auto& variables = warp.program->variables;
   const u64 at = place.address();
-  const auto is_before = [&](const emu::Place& one) {
+  const auto is_before = [&](const PlacedVariable& one) {
     return one.space == Space::Shared && one.offset + one.bytes <= at;
   };
   diag::Diagnostic diagnostic(diag::Kind::EmuOutOfBounds,
                               {"shared " + std::string(view.what), "4", text_of(view, place)});
-  const emu::Place* last = nullptr;
-  for (const emu::Place& one : variables) {
+  const PlacedVariable* last = nullptr;
+  for (const PlacedVariable& one : variables) {
     if (is_before(one) && (last == nullptr || one.offset > last->offset)) last = &one;
   }
   if (last != nullptr) {
@@ -103,7 +103,7 @@ bool RaceDetector::report_gap(const View& view, u32 lane, const Place& place) {
   return false;
 }
 
-bool RaceDetector::warn(diag::Kind kind, const View& view, u32 lane, const Place& place,
+bool RaceDetector::warn(diag::Kind kind, const View& view, u32 lane, const StampedWord& place,
                         const Reader& other, bool other_wrote) {
   if (cluster_.launch->options.is_ignored(kind)) return true;
   if (!warned_.insert(u64{view.pc} << 32 | other.stamp.pc()).second) return true;

@@ -12,7 +12,7 @@
 #include "machine/warp.h"
 
 #if defined(__clang__)
-// A loop that cannot be vectorised (a division, a branch) stays a loop; that is no news.
+// A loop that cannot be vectorised (a division, a branch) stays a loop: no warning about it.
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define PYPTX_EACH_LANE \
   _Pragma("clang loop vectorize(assume_safety)") for (u32 i = 0; i < kLanes; ++i)

@@ -22,7 +22,7 @@
 namespace pyptx::python {
 namespace {
 
-struct Entry {
+struct KernelEntry {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* slow_path;
   PyObject* guards;  // null: none
@@ -63,7 +63,8 @@ PyObject* hand_on(PyObject* function, PyObject* const* args, std::size_t count,
   return result;
 }
 
-PyObject* run_entry(Entry* self, PyObject* const* args, std::size_t count, PyObject* keywords) {
+PyObject* run_entry(KernelEntry* self, PyObject* const* args, std::size_t count,
+                    PyObject* keywords) {
   PyObject* result = nullptr;
   if (run_call(*self->scalars, *self->table, self->hits, args, count, keywords, &result) ==
       CallOutcome::NotMine) {
@@ -75,7 +76,7 @@ PyObject* run_entry(Entry* self, PyObject* const* args, std::size_t count, PyObj
 
 PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
                      PyObject* keywords) {
-  auto* self = reinterpret_cast<Entry*>(object);
+  auto* self = reinterpret_cast<KernelEntry*>(object);
   const auto count = static_cast<std::size_t>(PyVectorcall_NARGS(flags));
   if (self->guards != nullptr && !guards_hold(self->guards)) {
     ++self->stale_calls;
@@ -186,7 +187,7 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     if (recorded != Py_None) added->recorded = Reference(recorded);
     added->image = nb::cast<std::shared_ptr<interop::KernelImage>>(nb::handle(image));
     if (added->image->plan().argument_count() !=
-        reinterpret_cast<Entry*>(object)->scalars->all().size()) {
+        reinterpret_cast<KernelEntry*>(object)->scalars->all().size()) {
       throw nb::value_error("the image's plan counts other scalars");
     }
     if (!added->complete()) throw nb::value_error("the image's plan counts other tensors");
@@ -199,7 +200,7 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     } else if (Torch::is_imported() && Torch::load() == nullptr) {
       PyErr_Clear();
     }
-    reinterpret_cast<Entry*>(object)->table->add(std::move(added));
+    reinterpret_cast<KernelEntry*>(object)->table->add(std::move(added));
     Py_RETURN_NONE;
   });
 }
@@ -212,7 +213,7 @@ PyObject* entry_watch(PyObject* object, PyObject* args) {
     PyErr_SetString(PyExc_TypeError, "watch() takes a Guards object and a callable");
     return nullptr;
   }
-  auto* self = reinterpret_cast<Entry*>(object);
+  auto* self = reinterpret_cast<KernelEntry*>(object);
   Py_XSETREF(self->stale, Py_NewRef(stale));
   Py_XSETREF(self->guards, Py_NewRef(guards));
   Py_RETURN_NONE;
@@ -220,13 +221,13 @@ PyObject* entry_watch(PyObject* object, PyObject* args) {
 
 PyObject* entry_run(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return with_python_errors([&] {
-    return run_entry(reinterpret_cast<Entry*>(object), args, static_cast<std::size_t>(count),
+    return run_entry(reinterpret_cast<KernelEntry*>(object), args, static_cast<std::size_t>(count),
                      keywords);
   });
 }
 
 PyObject* entry_clear(PyObject* object, PyObject*) {
-  reinterpret_cast<Entry*>(object)->table->clear();
+  reinterpret_cast<KernelEntry*>(object)->table->clear();
   Py_RETURN_NONE;
 }
 
@@ -242,7 +243,7 @@ PyObject* entry_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     auto wanted = std::make_unique<CallScalars>();
     if (scalars != nullptr) wanted->read(scalars);
     auto table = std::make_unique<CallTable>();
-    auto* self = reinterpret_cast<Entry*>(type->tp_alloc(type, 0));
+    auto* self = reinterpret_cast<KernelEntry*>(type->tp_alloc(type, 0));
     if (self == nullptr) return nullptr;
     self->vectorcall = entry_call;
     self->slow_path = Py_NewRef(slow_path);
@@ -254,7 +255,7 @@ PyObject* entry_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 
 int entry_traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
-  auto* self = reinterpret_cast<Entry*>(object);
+  auto* self = reinterpret_cast<KernelEntry*>(object);
   Py_VISIT(self->slow_path);
   Py_VISIT(self->guards);
   Py_VISIT(self->stale);
@@ -263,7 +264,7 @@ int entry_traverse(PyObject* object, visitproc visit, void* arg) {
 
 int entry_drop(PyObject* object) {
   // None keeps a late call from crashing.
-  auto* self = reinterpret_cast<Entry*>(object);
+  auto* self = reinterpret_cast<KernelEntry*>(object);
   Py_XSETREF(self->slow_path, Py_NewRef(Py_None));
   Py_CLEAR(self->guards);
   Py_CLEAR(self->stale);
@@ -273,7 +274,7 @@ int entry_drop(PyObject* object) {
 
 void entry_dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
-  auto* self = reinterpret_cast<Entry*>(object);
+  auto* self = reinterpret_cast<KernelEntry*>(object);
   if (self->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   Py_XDECREF(self->slow_path);
   Py_XDECREF(self->guards);
@@ -286,7 +287,7 @@ void entry_dealloc(PyObject* object) {
 }
 
 Py_ssize_t entry_length(PyObject* object) {
-  return static_cast<Py_ssize_t>(reinterpret_cast<Entry*>(object)->table->size());
+  return static_cast<Py_ssize_t>(reinterpret_cast<KernelEntry*>(object)->table->size());
 }
 
 PyMethodDef entry_methods[] = {
@@ -309,7 +310,7 @@ PyMethodDef entry_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyObject* entry_slow_path(PyObject* object, void*) {
-  return Py_NewRef(reinterpret_cast<Entry*>(object)->slow_path);
+  return Py_NewRef(reinterpret_cast<KernelEntry*>(object)->slow_path);
 }
 
 int entry_set_slow_path(PyObject* object, PyObject* value, void*) {
@@ -317,7 +318,7 @@ int entry_set_slow_path(PyObject* object, PyObject* value, void*) {
     PyErr_SetString(PyExc_AttributeError, "slow_path is called and cannot be deleted");
     return -1;
   }
-  Py_XSETREF(reinterpret_cast<Entry*>(object)->slow_path, Py_NewRef(value));
+  Py_XSETREF(reinterpret_cast<KernelEntry*>(object)->slow_path, Py_NewRef(value));
   return 0;
 }
 
@@ -327,11 +328,11 @@ PyGetSetDef entry_properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef entry_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Entry, vectorcall), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(Entry, weak_references), READONLY, nullptr},
-    {"hits", T_ULONGLONG, offsetof(Entry, hits), READONLY, "Calls that ran without Python."},
-    {"misses", T_ULONGLONG, offsetof(Entry, misses), READONLY, "Calls of the slow path."},
-    {"stale_calls", T_ULONGLONG, offsetof(Entry, stale_calls), READONLY,
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelEntry, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelEntry, weak_references), READONLY, nullptr},
+    {"hits", T_ULONGLONG, offsetof(KernelEntry, hits), READONLY, "Calls that ran without Python."},
+    {"misses", T_ULONGLONG, offsetof(KernelEntry, misses), READONLY, "Calls of the slow path."},
+    {"stale_calls", T_ULONGLONG, offsetof(KernelEntry, stale_calls), READONLY,
      "Calls before which the guards did not hold."},
     {nullptr, 0, 0, 0, nullptr}};
 
@@ -352,7 +353,7 @@ PyType_Slot entry_slots[] = {
     {0, nullptr}};
 
 PyType_Spec entry_spec = {
-    "pyptx._core.Entry", sizeof(Entry), 0,
+    "pyptx._core.Entry", sizeof(KernelEntry), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
     entry_slots};
 

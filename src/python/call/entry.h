@@ -2,7 +2,7 @@
 //
 // `_core.Entry`: a kernel as a callable. A call whose tensors match a prepared specialisation goes
 // from the interpreter to the driver (or the emulator) through C++ alone; every other call goes to
-// slow_path(args, kwargs), which is Python's business. It judges nothing and explains nothing.
+// slow_path(args, kwargs), in Python. It judges nothing and explains nothing.
 #pragma once
 
 #include <nanobind/nanobind.h>

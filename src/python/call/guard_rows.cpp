@@ -106,7 +106,7 @@ Py_ssize_t slot_offset(PyObject* holder, PyObject* descriptor) {
 
 }  // namespace
 
-bool Place::holds() const {
+bool GuardedPlace::holds() const {
   switch (kind) {
     case Kind::Dict:
       return holds_dict(holder, expected[0]);
@@ -153,7 +153,7 @@ bool GuardRows::look() {
   for (std::size_t i = 0; i < fixed_words_; ++i) {
     if (!words_[i].holds()) return false;
   }
-  for (const Place& place : places_) {
+  for (const GuardedPlace& place : places_) {
     if (!place.holds()) return false;
   }
   words_.resize(fixed_words_);
@@ -216,12 +216,12 @@ bool GuardRows::add_member(PyObject* holder, PyObject* descriptor, PyObject* val
   if (offset < 0) return false;
   const int type = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->type;
   if (type == T_OBJECT && value == Py_None) {  // an empty one reads as None
-    return add_place({Place::Kind::NoneOrEmpty, offset, holder, {}});
+    return add_place({GuardedPlace::Kind::NoneOrEmpty, offset, holder, {}});
   }
   return add_words(holder, {{slot_at(holder, offset), value}});
 }
 
-bool GuardRows::add_place(Place place) {
+bool GuardRows::add_place(GuardedPlace place) {
   Py_INCREF(place.holder);
   for (PyObject* expected : place.expected) Py_XINCREF(expected);
   places_.push_back(place);
@@ -242,7 +242,7 @@ bool GuardRows::add(PyObject* row) {
   PyObject* const holder = item(1);
   PyObject* const first = item(2);
   const bool is_tuple = first != nullptr && PyTuple_Check(first) != 0;
-  const auto place = [&](Place::Kind which, PyObject* one, PyObject* two = nullptr,
+  const auto place = [&](GuardedPlace::Kind which, PyObject* one, PyObject* two = nullptr,
                          PyObject* three = nullptr) {
     return add_place({which, 0, holder, {one, two, three}});
   };
@@ -269,26 +269,26 @@ bool GuardRows::add(PyObject* row) {
   if (kind == "type" && size == 3) {
     return add_words(holder, {{reinterpret_cast<PyObject* const*>(&holder->ob_type), first}});
   }
-  if (kind == "dict" && size == 3) return place(Place::Kind::Dict, first);
+  if (kind == "dict" && size == 3) return place(GuardedPlace::Kind::Dict, first);
   if (kind == "member" && first != nullptr && size <= 4) return add_member(holder, first, item(3));
   if (kind == "list" && PyList_Check(holder) && is_tuple && size == 3) {
-    return place(Place::Kind::List, first);
+    return place(GuardedPlace::Kind::List, first);
   }
   if (kind == "iterated" && size == 4 && PyType_Check(first) && PyTuple_Check(item(3)) != 0) {
     auto* base = reinterpret_cast<PyTypeObject*>(first);
     return PyObject_TypeCheck(holder, base) != 0 && base->tp_iter != nullptr &&
-           place(Place::Kind::Iterated, first, item(3));
+           place(GuardedPlace::Kind::Iterated, first, item(3));
   }
   if (kind == "bytes" && size == 5 && PyBytes_CheckExact(first) && PyUnicode_Check(item(3)) &&
       PyTuple_Check(item(4)) && PyObject_CheckBuffer(holder) != 0) {
-    return place(Place::Kind::Bytes, first, item(3), item(4));
+    return place(GuardedPlace::Kind::Bytes, first, item(3), item(4));
   }
   return false;
 }
 
 int GuardRows::traverse(visitproc visit, void* arg) const {
   for (PyObject* kept : kept_) Py_VISIT(kept);
-  for (const Place& place : places_) {
+  for (const GuardedPlace& place : places_) {
     Py_VISIT(place.holder);
     for (PyObject* expected : place.expected) Py_VISIT(expected);
   }
@@ -305,7 +305,7 @@ int GuardRows::traverse(visitproc visit, void* arg) const {
 
 GuardRows::~GuardRows() {
   for (PyObject* kept : kept_) Py_DECREF(kept);
-  for (const Place& place : places_) {
+  for (const GuardedPlace& place : places_) {
     Py_DECREF(place.holder);
     for (PyObject* expected : place.expected) Py_XDECREF(expected);
   }

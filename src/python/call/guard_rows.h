@@ -44,7 +44,7 @@ struct GuardWord {
 };
 
 /// A place that is no word. All references are owned by the rows.
-struct Place {
+struct GuardedPlace {
   enum class Kind : std::uint8_t {
     Dict,
     NoneOrEmpty,
@@ -104,7 +104,7 @@ class GuardRows {
   bool add_to_dict(PyObject* dict, PyObject* row);
   bool add_words(PyObject* holder, std::initializer_list<Field> fields);
   bool add_member(PyObject* holder, PyObject* descriptor, PyObject* value);
-  bool add_place(Place place);
+  bool add_place(GuardedPlace place);
   bool look();
 
   std::vector<GuardWord> words_;  // of places, and behind them the versions of dicts
@@ -112,7 +112,7 @@ class GuardRows {
   std::size_t fixed_words_ = 0;   // of places
   std::size_t count_ = 0;
   std::vector<PyObject*> kept_;  // by the words of places: owned references
-  std::vector<Place> places_;
+  std::vector<GuardedPlace> places_;
   std::vector<DictPlace> dicts_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tensors of one call of an entry: inputs read, outputs taken or made, and what the caller
-// gets. It knows addresses and objects; launching is the entry's business.
+// gets. It knows addresses and objects; the entry launches.
 #pragma once
 
 #include <Python.h>

@@ -195,7 +195,7 @@ std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::u
     drop_error();
     return std::nullopt;
   } catch (const std::exception&) {
-    // A place is a courtesy: failing to find it must not hide the error it belongs to.
+    // An error is shown without its place rather than not at all.
     return std::nullopt;
   }
 }

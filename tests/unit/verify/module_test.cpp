@@ -92,7 +92,7 @@ TEST(Modules, EveryCase) {
     const Judged judged = judge_text(module_of(one));
     std::string first;
     for (const diag::Diagnostic& diagnostic : judged.diagnostics) {
-      // A register that is read without being written is no news in these short texts.
+      // These short texts read registers that they do not write, whatever else they are about.
       if (diagnostic.kind == diag::Kind::NeverWritten && one.code != diagnostic.code()) continue;
       if (first.empty()) first = diagnostic.code();
     }

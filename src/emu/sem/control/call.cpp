@@ -134,7 +134,7 @@ void set_arguments(Lowering& low, std::span<const ir::Operand> arguments, const 
   std::vector<u32> list;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ir::Operand& one = arguments[i];
-    if (const Place* place = low.call_parameter(one)) {
+    if (const PlacedVariable* place = low.call_parameter(one)) {
       if (place->bytes < callee.arguments[i]) {
         low.refuse("argument " + std::to_string(i) + " of '" + std::string(callee.name) + "' has " +
                    std::to_string(callee.arguments[i]) + " bytes, '" + place->name + "' has " +
@@ -156,7 +156,7 @@ void set_result(Lowering& low, const ir::Operand& results) {
   const auto children = low.children(results);
   if (children.empty()) return;
   low.out.flag = true;
-  if (const Place* place = low.call_parameter(children[0])) {
+  if (const PlacedVariable* place = low.call_parameter(children[0])) {
     if (place->bytes < 4) low.refuse("its result has 4 bytes, '" + place->name + "' has fewer");
     low.out.d = static_cast<u32>(place->offset);
     return;
