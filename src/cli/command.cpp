@@ -63,7 +63,7 @@ int run(std::span<const std::string> words, Streams streams) {
       if (entry.name == words[0]) return entry.run(words.subspan(1), streams);
     }
   } catch (...) {
-    streams.err << diag::render(diag::current_exception(), nullptr) << '\n';
+    streams.err << diag::words_of_current_exception().text << '\n';
     return kInputErrors;
   }
   streams.err << "pyptx: unknown command '" << words[0] << "'; see 'pyptx --help'\n";

@@ -5,6 +5,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "pyptx/diag/render.h"
+
 namespace pyptx::diag {
 
 Diagnostic current_exception() {
@@ -18,6 +20,15 @@ Diagnostic current_exception() {
     return {Kind::UnexpectedException, {error.what()}};
   } catch (...) {
     return {Kind::UnexpectedException, {"it is no std::exception"}};
+  }
+}
+
+ExceptionWords words_of_current_exception() noexcept {
+  try {
+    const Diagnostic diagnostic = current_exception();
+    return {diagnostic.kind, render(diagnostic, nullptr)};
+  } catch (...) {
+    return {Kind::OutOfMemory, "out of memory"};  // so short that a string needs no memory for it
   }
 }
 

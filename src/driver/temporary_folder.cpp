@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <mutex>
+#include <new>
 #include <system_error>
 
 #include "pyptx/support/concat.h"
@@ -43,8 +44,14 @@ TemporaryFolder::TemporaryFolder() {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (path_.empty()) return;
+  try {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  } catch (const std::bad_alloc&) {
+    // Left for remove_abandoned().
+    return;
+  }
 }
 
 std::string TemporaryFolder::file(std::string_view name) const {

@@ -178,7 +178,7 @@ int pyptx_shim_launch_raw(std::int64_t handle, void* stream, void** ptrs, std::s
   try {
     return launch_raw(handle, stream, ptrs, n);
   } catch (...) {
-    last_error = pyptx::diag::render(pyptx::diag::current_exception(), nullptr);
+    last_error = pyptx::diag::words_of_current_exception().text;
     return 1;
   }
 }

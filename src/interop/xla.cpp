@@ -81,11 +81,21 @@ XLA_FFI_Error* describe(const Frame& frame, const XLA_FFI_Api* api, XLA_FFI_Meta
   return nullptr;
 }
 
+XLA_FFI_Error_Code code_of(diag::Kind kind) {
+  switch (kind) {
+    case diag::Kind::OutOfMemory:
+      return XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
+    case diag::Kind::UnexpectedException:
+      return XLA_FFI_Error_Code_INTERNAL;
+    default:
+      return XLA_FFI_Error_Code_INVALID_ARGUMENT;
+  }
+}
+
 XLA_FFI_Error* failure(const Frame& frame, const diag::Diagnostic& diagnostic,
                        const KernelImage* image = nullptr) {
   const auto table = image == nullptr ? nullptr : image->locations();
-  const std::string message = diag::render(diagnostic, table.get());
-  return frame.error(message, XLA_FFI_Error_Code_INVALID_ARGUMENT);
+  return frame.error(diag::render(diagnostic, table.get()), code_of(diagnostic.kind));
 }
 
 XLA_FFI_Error* instantiate(const Frame& frame, StateType& type) {
@@ -213,7 +223,8 @@ XLA_FFI_Error* serve(XLA_FFI_CallFrame* call_frame, StateType* state, Body&& bod
     }
     return std::forward<Body>(body)(frame);
   } catch (...) {
-    return failure(frame, diag::current_exception());
+    const diag::ExceptionWords words = diag::words_of_current_exception();
+    return frame.error(words.text, code_of(words.kind));
   }
 }
 

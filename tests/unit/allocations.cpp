@@ -9,10 +9,19 @@
 
 namespace {
 
+constexpr long kUnlimited = -1;
+
 thread_local long allocations = 0;
+thread_local long granted = kUnlimited;
+thread_local bool is_refused = false;
 
 void* counted_allocation(std::size_t size) {
   ++allocations;
+  if (granted == 0) {
+    is_refused = true;
+    return nullptr;
+  }
+  if (granted > 0) --granted;
   return std::malloc(size == 0 ? 1 : size);
 }
 
@@ -32,5 +41,15 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace pyptx {
 
 long allocations_so_far() { return allocations; }
+
+NoMemory::NoMemory(long times) {
+  granted = times;
+  is_refused = false;
+}
+NoMemory::~NoMemory() { granted = kUnlimited; }
+bool NoMemory::was_felt() { return is_refused; }
+
+OwnMemory::OwnMemory() : granted_(granted) { granted = kUnlimited; }
+OwnMemory::~OwnMemory() { granted = granted_; }
 
 }  // namespace pyptx

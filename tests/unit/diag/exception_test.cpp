@@ -31,5 +31,15 @@ TEST(CurrentException, MemoryAndTheRest) {
   EXPECT_EQ(thrown_by([] { throw 7; }).kind, Kind::UnexpectedException);
 }
 
+TEST(CurrentException, ItsWords) {
+  try {
+    throw std::runtime_error("the words of it");
+  } catch (...) {
+    const ExceptionWords words = words_of_current_exception();
+    EXPECT_EQ(words.kind, Kind::UnexpectedException);
+    EXPECT_NE(words.text.find("the words of it"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace pyptx::diag
