@@ -2,11 +2,10 @@
 #include "errors.h"
 
 #include <exception>
-#include <new>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -34,6 +33,41 @@ const char* class_name(std::string_view code) {
   }
   const int group = (code[3] - '0') * 10 + (code[4] - '0');
   return group < std::ssize(kClasses) ? kClasses[group] : "Error";
+}
+
+/// The class that a built-in exception of the bindings stands for.
+PyObject* type_of(nb::exception_type type) {
+  switch (type) {
+    case nb::exception_type::runtime_error:
+      return PyExc_RuntimeError;
+    case nb::exception_type::stop_iteration:
+      return PyExc_StopIteration;
+    case nb::exception_type::index_error:
+      return PyExc_IndexError;
+    case nb::exception_type::key_error:
+      return PyExc_KeyError;
+    case nb::exception_type::value_error:
+      return PyExc_ValueError;
+    case nb::exception_type::buffer_error:
+      return PyExc_BufferError;
+    case nb::exception_type::import_error:
+      return PyExc_ImportError;
+    case nb::exception_type::attribute_error:
+      return PyExc_AttributeError;
+    default:
+      return PyExc_TypeError;
+  }
+}
+
+/// PTX0820 or PTX0821 for the exception that is being handled.
+void set_diagnosed_exception() noexcept {
+  try {
+    raise(diag::current_exception());
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (...) {  // not even the words of it can be had
+    PyErr_NoMemory();
+  }
 }
 
 }  // namespace
@@ -65,21 +99,23 @@ void raise(const diag::Diagnostic& diagnostic, const diag::LocationTable* table)
 
 void set_current_exception() noexcept {
   try {
-    raise(diag::current_exception());
+    throw;
   } catch (nb::python_error& error) {
     error.restore();
-  } catch (...) {  // not even the words of it can be had
-    PyErr_NoMemory();
+  } catch (const nb::builtin_exception& error) {
+    PyErr_SetString(type_of(error.type()), error.what());
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "a value has another type than is needed here");
+  } catch (...) {
+    set_diagnosed_exception();
   }
 }
 
-void translate_out_of_memory() {
+void translate_exceptions() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
-    } catch (const std::bad_alloc&) {
-      set_current_exception();
-    } catch (const std::length_error&) {
+    } catch (...) {
       set_current_exception();
     }
   });

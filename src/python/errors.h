@@ -2,14 +2,13 @@
 //
 // Diagnostics as Python exceptions. The class is chosen by the group of the code (see
 // python/pyptx/_errors.py); the message is the rendered text, `.diagnostics` the objects. This is
-// the only place that turns a core failure into an exception.
+// the only place that turns a core failure or an exception of C++ into an exception of Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <span>
 #include <string>
-#include <typeinfo>
 #include <utility>
 
 #include "pyptx/diag/diagnostic.h"
@@ -44,27 +43,23 @@ inline void unwrap(const diag::Status& status, const diag::LocationTable* table 
 /// A `_core.Diagnostic` whose place is resolved, so that it outlives the module it came from.
 diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table);
 
-/// Sets the Python error of the exception of C++ that is being handled: PTX0820, PTX0821.
+/// Sets the Python error of the exception of C++ that is being handled. This is the only bridge:
+/// what came from Python is raised again, a built-in exception is that exception, a value that is
+/// not of the type asked for is a TypeError, and what nobody expected is PTX0820 or PTX0821. To be
+/// called inside a catch block.
 void set_current_exception() noexcept;
-/// Lets the bindings do that where there is no memory.
-void translate_out_of_memory();
+/// Lets the functions that nanobind calls cross by it too.
+void translate_exceptions();
 
-/// Turns a C++ exception into a Python one, for functions that CPython calls.
+/// The value of `body`, or null with the Python error set, for functions that CPython calls.
 template <typename F>
-PyObject* with_python_errors(F&& body) {
+PyObject* with_python_errors(F&& body) noexcept {
   try {
     return body();
-  } catch (nanobind::python_error& error) {
-    error.restore();
-  } catch (const nanobind::builtin_exception& error) {
-    const bool value = error.type() == nanobind::exception_type::value_error;
-    PyErr_SetString(value ? PyExc_ValueError : PyExc_TypeError, error.what());
-  } catch (const std::bad_cast& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
   } catch (...) {
     set_current_exception();
+    return nullptr;
   }
-  return nullptr;
 }
 
 }  // namespace pyptx::python

@@ -101,7 +101,7 @@ Diagnostic finding(const std::string& code, std::vector<std::string> arguments,
 }  // namespace
 
 void bind_diag(nb::module_& m) {
-  translate_out_of_memory();
+  translate_exceptions();
   nb::class_<Diagnostic>(m, "Diagnostic", "One finding about a kernel or a text.")
       .def_prop_ro("code", [](const Diagnostic& d) { return std::string(d.code()); })
       .def_prop_ro("kind", [](const Diagnostic& d) { return std::string(diag::info(d.kind).name); })

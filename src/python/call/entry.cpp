@@ -78,11 +78,13 @@ PyObject* entry_call(PyObject* object, PyObject* const* args, std::size_t flags,
                      PyObject* keywords) {
   auto* self = reinterpret_cast<KernelEntry*>(object);
   const auto count = static_cast<std::size_t>(PyVectorcall_NARGS(flags));
-  if (self->guards != nullptr && !guards_hold(self->guards)) {
-    ++self->stale_calls;
-    return hand_on(self->stale, args, count, keywords);
-  }
-  return with_python_errors([&] { return run_entry(self, args, count, keywords); });
+  return with_python_errors([&] {
+    if (self->guards != nullptr && !guards_hold(self->guards)) {
+      ++self->stale_calls;
+      return hand_on(self->stale, args, count, keywords);
+    }
+    return run_entry(self, args, count, keywords);
+  });
 }
 
 // --- the type ----------------------------------------------------------------------------------

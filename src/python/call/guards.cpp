@@ -4,6 +4,7 @@
 #include "call/guards.h"
 
 #include "call/guard_rows.h"
+#include "errors.h"
 
 namespace pyptx::python {
 namespace {
@@ -47,18 +48,20 @@ PyObject* guards_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
                                   &PyList_Type, &rows, &is_decided) == 0) {
     return nullptr;
   }
-  auto* self = reinterpret_cast<Guards*>(type->tp_alloc(type, 0));
-  if (self == nullptr) return nullptr;
-  self->is_decided = is_decided != 0;
-  self->rows = new GuardRows;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows); ++i) {
-    PyObject* row = PyList_GET_ITEM(rows, i);
-    if (self->rows->add(row)) continue;
-    PyErr_Format(PyExc_TypeError, "not a row of guards: %.200R", row);
-    Py_DECREF(self);
-    return nullptr;
-  }
-  return reinterpret_cast<PyObject*>(self);
+  return with_python_errors([&]() -> PyObject* {
+    nanobind::object made = nanobind::steal(type->tp_alloc(type, 0));
+    if (!made.is_valid()) return nullptr;
+    auto* self = reinterpret_cast<Guards*>(made.ptr());
+    self->is_decided = is_decided != 0;
+    self->rows = new GuardRows;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows); ++i) {
+      PyObject* row = PyList_GET_ITEM(rows, i);
+      if (self->rows->add(row)) continue;
+      PyErr_Format(PyExc_TypeError, "not a row of guards: %.200R", row);
+      return nullptr;
+    }
+    return made.release().ptr();
+  });
 }
 
 PyObject* guards_hold_method(PyObject* object, PyObject*) {

@@ -72,20 +72,13 @@ void emit(InstNode& node, build::Tracer& tracer, PyObject* args, PyObject* kwarg
 
 /// The type's call slot: no overload resolution between the interpreter and emit().
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
-  try {
+  return with_python_errors([&] {
     build::Tracer& tracer = needed_trace(true).tracer;
     emit(*nb::inst_ptr<InstNode>(self), tracer, args, kwargs);
     check(tracer);
     PyObject* first = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : Py_None;
     return Py_NewRef(nb::isinstance<build::Reg>(first) ? first : Py_None);
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const nb::builtin_exception& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
-  } catch (...) {
-    set_current_exception();
-  }
-  return nullptr;
+  });
 }
 
 nb::object step(nb::handle self, const std::string& attribute) {
