@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from pyptx import _core, _toolchain
 
+_INTERNALS = "PYPTX_TORCH_INTERNALS"
+
 
 class Finding(NamedTuple):
     """One thing that was looked for, as the core shows it."""
@@ -57,6 +59,7 @@ def _settings() -> list[Finding]:
     for name, pattern, expected in (
         ("PYPTX_CACHE", "[01]?", "0 (no cubins on disk) or 1 (which is the default)"),
         ("PYPTX_CACHE_SIZE", "([0-9]+[KMG]?)?", "a number of bytes, or one with K, M or G: 512M"),
+        (_INTERNALS, "[01]?", "0 (torch's tensors by DLPack alone) or 1 (which is the default)"),
     ):
         value = os.environ.get(name, "")
         if re.fullmatch(pattern, value) is None:
@@ -144,9 +147,15 @@ def _torch_entry() -> Finding:
         words = f"calls cannot use the C entry: {type(error).__name__}: {error}"
         return Finding("framework", "torch entry", "broken", words, "pip install --upgrade torch")
     if reason:
+        if not reason.startswith(_INTERNALS):
+            reason = f"torch's layout failed its self-test: {reason}"
         words = f"tensors are read through DLPack, which is slower: {reason}"
         return Finding("framework", "torch entry", "absent", words)
-    return Finding("framework", "torch entry", "good", "tensors are read and made directly")
+    words = (
+        "tensors are read and made directly: torch's layout passed its self-test; "
+        f"{_INTERNALS}=0 reads them through DLPack"
+    )
+    return Finding("framework", "torch entry", "good", words)
 
 
 def _jax() -> list[Finding]:

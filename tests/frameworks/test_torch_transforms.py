@@ -192,6 +192,24 @@ def test_ordinary_tensors_inside_a_transform(k: Any) -> None:
             assert torch.equal(found, batch + (a + a))
 
 
+def test_ordinary_tensors_inside_a_transform_of_a_column_major_kernel() -> None:
+    """Its output is made by torch.empty_strided, which a transform wraps."""
+    tile = Tile(8, 32, f32, Layout.COL)
+
+    @kernel(in_specs=(tile,), out_specs=(tile,), block=(256, 1, 1))
+    def copy_of(X: Any, Y: Any) -> None:
+        px, py = ptx.global_ptrs(X, Y)
+        place = reg.from_(ptx.special.tid.x(), u32) * 4
+        x = reg.scalar(f32)
+        ptx.inst.ld.global_.f32(x, ptx.addr(px + place))
+        ptx.inst.st.global_.f32(ptx.addr(py + place), x)
+        ptx.ret()
+
+    a, x = torch.randn(32, 8).T, torch.randn(8, 32)
+    assert torch.equal(copy_of(a), a)
+    assert torch.equal(torch.func.grad(lambda x: (x * copy_of(a)).sum())(x), a)
+
+
 def test_gradients_of_torch_func_say_what_is_missing(k: Any) -> None:
     a = torch.randn(64)
     with pytest.raises(LaunchError, match="'vector_add' has no backward kernel; wrap it"):

@@ -190,6 +190,7 @@ def test_what_is_called_torch_and_is_not(
         ("PYPTX_CACHE", "off", "expected 0 (no cubins on disk) or 1"),
         ("PYPTX_CACHE_SIZE", "abc", "expected a number of bytes, or one with K, M or G: 512M"),
         ("PYPTX_CACHE_SIZE", "1.5G", "expected a number of bytes"),
+        ("PYPTX_TORCH_INTERNALS", "off", "expected 0 (torch's tensors by DLPack alone) or 1"),
     ],
 )
 def test_settings_that_are_not_heeded_are_broken(name: str, value: str, expected: str) -> None:

@@ -123,9 +123,9 @@ diag::Status run_emulator(const CallTensors& tensors, const Extras& extras,
   return diag::success();
 }
 
-/// Makes the outputs where `make` says so, and launches. False with a Python error set. The
-/// interpreter is let go meanwhile: a launch waits when the queue is full, and a host callback may
-/// need the interpreter.
+/// Makes the outputs where `make` says so, and launches. False with a Python error set, or with
+/// none where it was not launched and the slow path knows what to do. The interpreter is let go
+/// meanwhile: a launch waits when the queue is full, and a host callback may need the interpreter.
 bool run(CallTensors& tensors, const Extras& extras, Specialisation& specialisation, bool make) {
   std::optional<Emulation> emulation;
   if (specialisation.device != dlpack::DeviceType::Cuda) emulation.emplace();
@@ -221,8 +221,10 @@ CallOutcome run_call(const CallScalars& scalars, CallTable& table, unsigned long
       return PyErr_Occurred() != nullptr ? CallOutcome::Failed : CallOutcome::NotMine;
     }
   }
+  const bool is_launched = run(tensors, extras, *found, make);
+  if (!is_launched && PyErr_Occurred() == nullptr) return CallOutcome::NotMine;
   ++hits;
-  const bool done = run(tensors, extras, *found, make) && (make || tensors.mark_written()) &&
+  const bool done = is_launched && (make || tensors.mark_written()) &&
                     (!found->outputs.empty() || tensors.mark_inputs_written(args));
   *result = done ? tensors.result() : nullptr;
   return *result == nullptr ? CallOutcome::Failed : CallOutcome::Done;

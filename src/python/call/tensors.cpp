@@ -102,10 +102,7 @@ bool CallTensors::make_objects(Specialisation& specialisation) {
     if (made == nullptr) return false;
     outputs_[output_count_++] = made;
     grad_ = false;
-    if (!read_one(made, views_[input_count_ + i])) {
-      PyErr_SetString(PyExc_RuntimeError, "an output was made without memory");
-      return false;
-    }
+    if (!read_one(made, views_[input_count_ + i])) return false;
   }
   return true;
 }

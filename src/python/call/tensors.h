@@ -55,7 +55,8 @@ class CallTensors {
   /// allocation and launch. False when it cannot; then make_objects() does, or says why not.
   bool make_tensors(const Specialisation& specialisation);
   bool can_make_tensors() const { return numpy_ == nullptr && torch_->can_make(device()); }
-  /// Makes the outputs as objects. False with a Python error set.
+  /// Makes the outputs as objects. False with a Python error set, or with none where torch, under a
+  /// transform, makes tensors that have no memory of their own.
   bool make_objects(Specialisation& specialisation);
 
   /// Tells autograd that the taken outputs were written. False with a Python error set.

@@ -39,6 +39,9 @@ class TorchLayout {
   /// The same for tensors on CUDA devices; torch must have initialised CUDA.
   void learn_cuda(const TorchShim& shim, const dlpack::ExchangeApi& api);
 
+  /// Nothing is to be learnt, for this reason.
+  void forgo(std::string why) { why_ = std::move(why); }
+
   bool known() const { return why_.empty(); }
   bool knows_cuda() const { return knows_cuda_; }
   /// What was not as expected; "" when known.

@@ -5,14 +5,19 @@
 // costs more than the question.
 #include "torch/torch.h"
 
+#include <cstdlib>
 #include <exception>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "dict_version.h"
+#include "errors.h"
+#include "pyptx/support/concat.h"
 
 namespace pyptx::python {
 namespace {
+
+constexpr const char* kInternals = "PYPTX_TORCH_INTERNALS";
 
 PyObject* attribute(PyObject* object, const char* name) {
   return object == nullptr ? nullptr : PyObject_GetAttrString(object, name);
@@ -36,6 +41,14 @@ long ask(PyObject* function) {
   return value;
 }
 
+/// Takes over what a call returned; false with a Python error set.
+bool take_number(PyObject* result, std::int64_t& out) {
+  if (result == nullptr) return false;
+  out = PyLong_AsLongLong(result);
+  Py_DECREF(result);
+  return PyErr_Occurred() == nullptr;
+}
+
 }  // namespace
 
 Torch* Torch::instance_ = nullptr;
@@ -55,8 +68,10 @@ const Torch* Torch::load() {
 
 const Torch* Torch::load_cuda() {
   if (load() == nullptr) return nullptr;
-  instance_->shim_.find_cuda();
-  instance_->layout_.learn_cuda(instance_->shim_, *instance_->api_);
+  if (instance_->knows_internals_) {
+    instance_->shim_.find_cuda();
+    instance_->layout_.learn_cuda(instance_->shim_, *instance_->api_);
+  }
   return instance_;
 }
 
@@ -66,8 +81,14 @@ bool Torch::find() {
   empty_strided_ = attribute(module_, "empty_strided");
   if (empty_strided_ == nullptr) return false;
 
-  shim_ = TorchShim::find();
-  layout_.learn(shim_, *api_);
+  const char* wanted = std::getenv(kInternals);
+  knows_internals_ = wanted == nullptr || std::string_view(wanted) != "0";
+  if (knows_internals_) {
+    shim_ = TorchShim::find();
+    layout_.learn(shim_, *api_);
+  } else {
+    layout_.forgo(support::concat(kInternals, "=0"));
+  }
   PyObject* core = attribute(module_, "_C");
   if (core == nullptr) return false;
   if (shim_.dispatch_modes == nullptr) {
@@ -77,6 +98,12 @@ bool Torch::find() {
     function_depth_ = optional_attribute(core, "_len_torch_function_stack");
   }
   function_mode_at_ = optional_attribute(core, "_get_function_stack_at");
+  if (shim_.tracing_state == nullptr) {
+    PyObject* jit = attribute(module_, "jit");
+    is_tracing_ = attribute(jit, "is_tracing");
+    Py_XDECREF(jit);
+    if (is_tracing_ == nullptr) return false;
+  }
   PyObject* device_module = PyImport_ImportModule("torch.utils._device");
   if (device_module == nullptr) PyErr_Clear();
   device_context_ = optional_attribute(device_module, "DeviceContext");
@@ -90,7 +117,11 @@ bool Torch::find() {
   PyObject* forward_ad = PyImport_ImportModule("torch.autograd.forward_ad");
   forward_ad_globals_ = forward_ad == nullptr ? nullptr : PyModule_GetDict(forward_ad);
   level_name_ = PyUnicode_InternFromString("_current_level");
-  return forward_ad_globals_ != nullptr && level_name_ != nullptr;
+  storage_name_ = PyUnicode_InternFromString("untyped_storage");
+  storage_bytes_name_ = PyUnicode_InternFromString("nbytes");
+  storage_offset_name_ = PyUnicode_InternFromString("storage_offset");
+  return forward_ad_globals_ != nullptr && level_name_ != nullptr && storage_name_ != nullptr &&
+         storage_bytes_name_ != nullptr && storage_offset_name_ != nullptr;
 }
 
 bool Torch::find_types() {
@@ -117,13 +148,10 @@ bool Torch::find_types() {
 
 bool Torch::find_getters() {
   PyObject* type = reinterpret_cast<PyObject*>(tensor_);
-  for (const auto& [name, place] :
-       {std::pair("requires_grad", &requires_grad_), std::pair("_cdata", &cdata_)}) {
-    PyObject* getter = attribute(type, name);
-    if (getter == nullptr) return false;
-    if (Py_TYPE(getter) == &PyGetSetDescr_Type) {
-      *place = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset;
-    }
+  PyObject* getter = attribute(type, "requires_grad");
+  if (getter == nullptr) return false;
+  if (Py_TYPE(getter) == &PyGetSetDescr_Type) {
+    requires_grad_ = reinterpret_cast<PyGetSetDescrObject*>(getter)->d_getset;
   }
   PyObject* method = attribute(type, "is_neg");
   if (method == nullptr) return false;
@@ -132,7 +160,7 @@ bool Torch::find_getters() {
     if (definition->ml_flags == METH_NOARGS) is_neg_ = definition->ml_meth;
   }
   // The descriptors own what the pointers above point to; all are kept.
-  if (requires_grad_ != nullptr && cdata_ != nullptr && is_neg_ != nullptr) return true;
+  if (requires_grad_ != nullptr && is_neg_ != nullptr) return true;
   PyErr_SetString(PyExc_ImportError, "torch.Tensor is not built as expected");
   return false;
 }
@@ -143,7 +171,8 @@ bool Torch::is_watched() const {
   const std::int64_t function =
       shim_.function_modes != nullptr ? shim_.function_modes() : ask(function_depth_);
   if (function != 0 && !are_device_contexts(function)) return true;
-  const bool traced = shim_.tracing_state != nullptr && shim_.tracing_state() != nullptr;
+  const bool traced =
+      shim_.tracing_state != nullptr ? shim_.tracing_state() != nullptr : ask(is_tracing_) != 0;
   return dispatch != 0 || traced || is_forward_mode();
 }
 
@@ -215,16 +244,19 @@ bool Torch::read_exchanged(PyObject* object, bool grad, ReadTensor& out) const {
   return plain && ask_room(object, out);
 }
 
-/// DLPack does not tell of the storage; torch's C functions do, of the implementation.
+/// DLPack does not tell of the storage; methods of the tensor do.
 bool Torch::ask_room(PyObject* object, ReadTensor& out) const {
-  PyObject* answer = cdata_->get(object, cdata_->closure);
-  void* implementation = answer == nullptr ? nullptr : PyLong_AsVoidPtr(answer);
-  Py_XDECREF(answer);
-  if (PyErr_Occurred() != nullptr) PyErr_Clear();
-  if (implementation == nullptr || layout_.abi() == nullptr) return false;
-  // A handle is the address of an at::Tensor, which is a pointer to the implementation.
-  auto* self = reinterpret_cast<interop::torch::TensorHandle>(&implementation);
-  return layout_.abi()->room(self, dlpack::element_bytes(out.dtype), &out.room) == 0;
+  PyObject* storage = PyObject_CallMethodNoArgs(object, storage_name_);
+  std::int64_t bytes = 0;
+  std::int64_t start = 0;
+  const bool is_told =
+      storage != nullptr &&
+      take_number(PyObject_CallMethodNoArgs(storage, storage_bytes_name_), bytes) &&
+      take_number(PyObject_CallMethodNoArgs(object, storage_offset_name_), start);
+  Py_XDECREF(storage);
+  if (!is_told) PyErr_Clear();
+  out.room = bytes - start * dlpack::element_bytes(out.dtype);
+  return is_told;
 }
 
 bool Torch::mark_written(PyObject* const* tensors, std::size_t count) const {
@@ -286,8 +318,8 @@ bool Torch::make(const dlpack::Device& device, dlpack::DataType type,
 PyObject* Torch::wrap(MadeTensor& tensor) const {
   try {
     return static_cast<PyObject*>(shim_.wrap(std::move(tensor)));
-  } catch (const std::exception& error) {
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    if (PyErr_Occurred() == nullptr) set_current_exception();
     return nullptr;
   }
 }

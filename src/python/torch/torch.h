@@ -3,6 +3,11 @@
 // torch as the call path sees it: which objects it may read directly, how to read them, where the
 // work goes, how an output is made. Everything is found at run time in the imported torch, once;
 // without torch there is no bridge and every call takes the slow path. No torch header is used.
+//
+// Two ways lead to a tensor. The direct one knows torch's internals, where tensors keep what
+// (layout.h) and functions by their mangled names (shim.h), as far as its self-test confirms them.
+// The other is public: the DLPack exchange API and methods of Tensor. PYPTX_TORCH_INTERNALS=0
+// leaves the public way alone.
 #pragma once
 
 #include <Python.h>
@@ -91,9 +96,13 @@ class Torch {
   const dlpack::ExchangeApi* api_ = nullptr;
   TorchShim shim_;
   TorchLayout layout_;
+  bool knows_internals_ = false;  // shim_ and layout_ were looked for
   PyGetSetDef* requires_grad_ = nullptr;
-  PyGetSetDef* cdata_ = nullptr;
   PyCFunction is_neg_ = nullptr;
+  PyObject* is_tracing_ = nullptr;
+  PyObject* storage_name_ = nullptr;
+  PyObject* storage_bytes_name_ = nullptr;
+  PyObject* storage_offset_name_ = nullptr;
   PyObject* is_grad_enabled_ = nullptr;
   PyObject* increment_version_ = nullptr;
   PyObject* dispatch_depth_ = nullptr;
