@@ -24,23 +24,17 @@ std::shared_ptr<KernelImage> Registry::intern(std::string ptx, std::string targe
   auto fresh =
       std::make_shared<KernelImage>(std::move(ptx), std::move(target), std::move(plan), module);
   const std::lock_guard lock(mutex_);
-  std::weak_ptr<KernelImage>& known = images_[fresh->hash()];
-  if (auto living = known.lock()) {
+  if (auto living = images_.find(fresh->hash())) {
     living->adopt(module);
     return living;
   }
-  known = fresh;
-  if (images_.size() >= next_sweep_) {
-    std::erase_if(images_, [](const auto& item) { return item.second.expired(); });
-    next_sweep_ = images_.size() * 2 + 64;
-  }
+  images_.set(fresh->hash(), fresh);
   return fresh;
 }
 
 std::shared_ptr<KernelImage> Registry::find(std::string_view hash) const {
   const std::lock_guard lock(mutex_);
-  const auto found = images_.find(std::string(hash));
-  return found == images_.end() ? nullptr : found->second.lock();
+  return images_.find(std::string(hash));
 }
 
 std::int64_t Registry::new_handle() {

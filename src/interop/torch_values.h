@@ -16,7 +16,7 @@
 namespace pyptx::interop::torch {
 
 /// Tensors of one list, and of one call.
-inline constexpr std::size_t kMaxTensors = 64;
+using driver::kMaxTensors;
 
 /// Throws what torch turns into the caller's exception. Places are those of `image`.
 [[noreturn]] void raise(const diag::Diagnostic& diagnostic, const KernelImage* image = nullptr);

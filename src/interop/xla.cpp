@@ -171,9 +171,9 @@ XLA_FFI_Error* execute_cuda(Frame frame, StateType* type) {
   if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
 
   frame.skip_arguments(site->unread);
-  std::array<std::uint64_t, kMaxBuffers> pointers;
+  std::array<std::uint64_t, kMaxTensors> pointers;
   const std::size_t count = frame.buffer_count();
-  if (count > kMaxBuffers) return frame.too_many_buffers();
+  if (count > kMaxTensors) return frame.too_many_buffers();
   for (std::size_t i = 0; i < count; ++i) {
     pointers[i] = reinterpret_cast<std::uintptr_t>(frame.buffer(i).data);
   }
@@ -191,9 +191,9 @@ XLA_FFI_Error* execute_cpu(Frame frame, StateType* type) {
     image = std::move(*named);
   }
   frame.skip_arguments(site->unread);
-  std::array<HostTensor, kMaxBuffers> tensors;
+  std::array<HostTensor, kMaxTensors> tensors;
   const std::size_t count = frame.buffer_count();
-  if (count > kMaxBuffers) return frame.too_many_buffers();
+  if (count > kMaxTensors) return frame.too_many_buffers();
   // A result that has an argument's memory holds what the argument does.
   const auto is_input = [&](std::size_t result) {
     for (std::size_t i = 0; i < result && !frame.is_result(i); ++i) {

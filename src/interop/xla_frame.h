@@ -11,12 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "pyptx/driver/plan.h"
 #include "xla/ffi/api/c_api.h"
 
 namespace pyptx::interop::xla {
 
 /// Arguments and results of one call; more are refused, so that a call needs no allocation.
-inline constexpr std::size_t kMaxBuffers = 64;
+using driver::kMaxTensors;
 
 /// Bytes of one element as XLA stores it: sub-byte types take a byte each in a custom call.
 std::uint32_t element_bytes(XLA_FFI_DataType type);
@@ -70,7 +71,7 @@ class Frame {
 
   XLA_FFI_Error* error(const std::string& message, XLA_FFI_Error_Code code) const;
   XLA_FFI_Error* too_many_buffers() const {
-    return error("a kernel call takes at most " + std::to_string(kMaxBuffers) + " buffers, got " +
+    return error("a kernel call takes at most " + std::to_string(kMaxTensors) + " buffers, got " +
                      std::to_string(buffer_count()),
                  XLA_FFI_Error_Code_INVALID_ARGUMENT);
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,7 +42,11 @@ struct ParamSlot {
   bool operator==(const ParamSlot&) const = default;
 };
 
+/// Of the address of a tensor over which a map is made, in bytes.
 inline constexpr std::uint32_t kMappedAlignment = 16;
+
+/// Tensors that a call from a framework brings, at most: it keeps their addresses on the stack.
+inline constexpr std::size_t kMaxTensors = 64;
 
 struct LaunchPlan {
   std::string entry;

@@ -19,6 +19,7 @@
 #include "pyptx/driver/plan.h"
 #include "pyptx/interop/image.h"
 #include "pyptx/interop/raw_launch.h"
+#include "pyptx/support/weak_table.h"
 
 namespace pyptx::interop {
 
@@ -62,11 +63,10 @@ class Registry {
   diag::Status change_raw(std::int64_t handle, Change&& change);
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::weak_ptr<KernelImage>> images_;
+  support::WeakTable<std::string, KernelImage> images_;  // by hash
   std::map<std::int64_t, Registered> handles_;
   std::unordered_map<const KernelImage*, std::int64_t> handle_by_image_;
   std::int64_t next_handle_ = 1;
-  std::size_t next_sweep_ = 64;  // images, dead ones included, at which the dead are dropped
 };
 
 }  // namespace pyptx::interop

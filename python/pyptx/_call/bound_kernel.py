@@ -20,7 +20,7 @@ from pyptx._call import first_call
 from pyptx._call.element_types import accepts, framework_name
 from pyptx._call.scalars import scalar_bits
 from pyptx._call.signature import Array, check_overlap, check_strides
-from pyptx._call.teaching import ENTRY_KINDS, ENTRY_TENSORS
+from pyptx._call.teaching import ENTRY_KINDS
 from pyptx._errors import LaunchError
 
 
@@ -176,7 +176,7 @@ class _Launch:
         if device_type in self._taught or self.settled.image is None or entry is None:
             return
         self._taught.add(device_type)
-        if len(tensors) > ENTRY_TENSORS:
+        if len(tensors) > _core.MAX_TENSORS:
             return
         if any(framework_name(t.dtype) is None for t in tensors):
             return

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyptx.kernel import Kernel
 
 EMULATED_ARCH = "sm_90a"
-MAP_ALIGNMENT = 16
 #: Stands for the value of a run-time scalar that only the launch will know.
 UNKNOWN = object()
 
@@ -158,10 +157,11 @@ def output_shapes(kernel: Kernel, env: Mapping[str, Any]) -> list[tuple[int, ...
 
 def check_map_address(kernel: str, name: str, array: Array, has_map: bool) -> None:
     """Refuse an array whose address no TMA descriptor can hold."""
-    if has_map and array.pointer % MAP_ALIGNMENT:
+    if has_map and array.pointer % _core.MAPPED_ALIGNMENT:
         raise LaunchError(
             f"kernel {kernel!r}: argument {name!r} starts at address {array.pointer:#x}, but its "
-            f"TMA descriptor needs a multiple of {MAP_ALIGNMENT} bytes; a .clone() is aligned"
+            f"TMA descriptor needs a multiple of {_core.MAPPED_ALIGNMENT} bytes; "
+            "a .clone() is aligned"
         )
 
 

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from pyptx._captures.captures import Captures
     from pyptx.kernel import Kernel
 
-ENTRY_TENSORS = 64  # more than these the C entry does not take
 ENTRY_KINDS = "biuf"  # NumPy's kinds of types with a format; bf16, of ml_dtypes, has none
 
 
 def is_repeatable(kernel: Kernel, captures: Captures, memory: Sequence[Array]) -> bool:
     """Whether the C entry may answer for tensors like these from now on."""
-    if captures.is_opaque or len(memory) > ENTRY_TENSORS:
+    if captures.is_opaque or len(memory) > _core.MAX_TENSORS:
         return False
     if kernel.arch == "auto":
         targets = {_core.device_target(i) for i in range(_core.device_count())}

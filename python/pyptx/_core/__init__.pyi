@@ -497,6 +497,8 @@ class KernelImage:
     def cu_function(self) -> int: ...
 
 SCALAR_TYPES: tuple[str, ...]
+MAX_TENSORS: int
+MAPPED_ALIGNMENT: int
 
 def scalar_bits(type: str, number: float) -> int | None: ...
 def launch(

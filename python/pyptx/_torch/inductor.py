@@ -17,7 +17,6 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from pyptx import _core
-from pyptx._call.teaching import ENTRY_TENSORS
 
 #: The entries of kernels that graphs of this process name.
 _entries: dict[str, _core.Entry] = {}
@@ -56,7 +55,7 @@ def watch(name: str, kernel: _core.GraphKernel, guards: _core.Guards, device_typ
         [(dtype, shape, is_column) for _, dtype, shape, _, is_column in rows]
         for rows in (saved.inputs, saved.outputs)
     )
-    if saved.image.plan.argument_count or len(inputs) + len(outputs) > ENTRY_TENSORS:
+    if saved.image.plan.argument_count or len(inputs) + len(outputs) > _core.MAX_TENSORS:
         return  # scalars are tensors there, which only the operator reads
     by_operator = functools.partial(_by_operator, name, len(outputs) == 1)
     entry = _entries.get(name)

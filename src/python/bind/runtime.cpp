@@ -270,6 +270,8 @@ void bind_image(nb::module_& m) {
       .def("assemble", &assemble, nb::arg("flags"))
       .def("cu_function", &cu_function);
   m.attr("SCALAR_TYPES") = scalar_types();
+  m.attr("MAX_TENSORS") = driver::kMaxTensors;
+  m.attr("MAPPED_ALIGNMENT") = driver::kMappedAlignment;
   m.def("scalar_bits", &scalar_bits, nb::arg("type"), nb::arg("number"));
   m.def("launch", &launch, nb::arg("image"), nb::arg("device"), nb::arg("stream"),
         nb::arg("pointers"), nb::arg("scalars") = std::vector<std::uint64_t>{},

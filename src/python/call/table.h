@@ -18,7 +18,7 @@
 namespace pyptx::python {
 
 /// Tensors of one call, inputs and outputs together; a kernel with more takes the slow path.
-inline constexpr std::size_t kMaxTensors = 64;
+using driver::kMaxTensors;
 
 /// And specialisations: looking through many would cost more than it saves.
 inline constexpr std::size_t kMaxSpecialisations = 256;

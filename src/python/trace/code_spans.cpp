@@ -3,10 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <unordered_map>
 #include <utility>
+
+#include "pyptx/support/weak_table.h"
 
 namespace pyptx::python {
 namespace nb = nanobind;
@@ -15,23 +15,10 @@ namespace {
 /// The tables in use, by code object. An address that another code object has got since has none:
 /// whoever kept the one before has let its table go. The GIL guards it. Never destroyed, as the
 /// interpreter may outlive the library's static objects.
-struct Known {
-  std::unordered_map<PyCodeObject*, std::weak_ptr<const CodeSpans>> tables;
-  std::size_t looked_through_at = 64;
-
-  static Known& instance() {
-    static auto* const known = new Known;
-    return *known;
-  }
-
-  void add(PyCodeObject* code, const std::shared_ptr<const CodeSpans>& table) {
-    if (tables.size() >= looked_through_at) {
-      std::erase_if(tables, [](const auto& entry) { return entry.second.expired(); });
-      looked_through_at = std::max<std::size_t>(64, 2 * tables.size());
-    }
-    tables[code] = table;
-  }
-};
+support::WeakTable<PyCodeObject*, const CodeSpans>& tables() {
+  static auto* const known = new support::WeakTable<PyCodeObject*, const CodeSpans>;
+  return *known;
+}
 
 int number(PyObject* value, int unknown) {
   return value == Py_None ? unknown : static_cast<int>(PyLong_AsLong(value));
@@ -66,12 +53,9 @@ CodeSpans::Span CodeSpans::at(std::uint32_t position) const {
 }
 
 std::shared_ptr<const CodeSpans> spans_of(PyCodeObject* code) {
-  Known& known = Known::instance();
-  if (const auto found = known.tables.find(code); found != known.tables.end()) {
-    if (auto table = found->second.lock()) return table;
-  }
+  if (auto table = tables().find(code)) return table;
   auto table = std::make_shared<const CodeSpans>(read(code));
-  known.add(code, table);
+  tables().set(code, table);
   return table;
 }
 
