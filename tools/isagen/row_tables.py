@@ -101,8 +101,10 @@ class Row:
             {**shared.get(key, {}), **own.get(key, {})}
             for own, shared in (self._tables, self._habits)
         )
-        names = {*manual, *ptxas}
-        return {name: Description(manual.get(name, ""), ptxas.get(name, "")) for name in names}
+        return {
+            name: Description(manual.get(name, ""), ptxas.get(name, ""))
+            for name in {**manual, **ptxas}
+        }
 
     def _line(self) -> str:
         """Return the line as ptxas takes it: its own, or the manual's with more in braces."""
