@@ -183,7 +183,10 @@ lint: build
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files '*.cpp' '*.h')
-	$(BIN)/python tools/lint/tidy.py build/release -j $(JOBS)
+	cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=ON -DPYPTX_MERGE=OFF \
+	  -DPython_EXECUTABLE=$(BIN)/python >/dev/null
+	cmake --build build/tidy --target pyptx_isagen
+	$(BIN)/python tools/lint/tidy.py build/tidy -j $(JOBS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

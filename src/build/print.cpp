@@ -145,14 +145,14 @@ Reg generic_address(Tracer& tracer, Operand variable, std::string_view space) {
   return address;
 }
 
-struct Argument {
+struct VprintfArgument {
   isa::Type type{};
   Operand value;
 };
 
 /// Arguments and results travel in .param variables of a block of their own.
 void call(Tracer& tracer, Operand function, std::string_view stem,
-          std::span<const Argument> arguments, std::optional<isa::Type> result) {
+          std::span<const VprintfArgument> arguments, std::optional<isa::Type> result) {
   tracer.open_block();
   const auto variable = [&](std::string_view name, isa::Type type) {
     ir::Variable declared;
@@ -226,7 +226,8 @@ void print(Tracer& tracer, std::string_view format, std::span<const Value> value
   constexpr std::array kParameters{isa::Type::B64, isa::Type::B64};
   constexpr std::array kResults{isa::Type::B32};
   const Operand function = tracer.declare_function("vprintf", kResults, kParameters);
-  const std::array<Argument, 2> arguments{{{isa::Type::B64, text}, {isa::Type::B64, buffer}}};
+  const std::array<VprintfArgument, 2> arguments{
+      {{isa::Type::B64, text}, {isa::Type::B64, buffer}}};
   call(tracer, function, "vprintf", arguments, isa::Type::B32);
   if (after) tracer.place(*after);
 }
@@ -245,7 +246,7 @@ void assert_that(Tracer& tracer, Guard condition, std::string_view message) {
     return Operand(generic_address(tracer, tracer.text_constant(words), "global"));
   };
   using isa::Type;
-  const std::array<Argument, 5> arguments{
+  const std::array<VprintfArgument, 5> arguments{
       {{Type::B64, text(message)},
        {Type::B64, text(place ? place->file : "?")},
        {Type::B32, Operand::integer(place ? place->line : 0)},

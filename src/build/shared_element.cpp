@@ -100,7 +100,7 @@ MemoryType memory_type(isa::Type type) {
 }
 
 /// ".u8" and ".s8" extend differently, so the 8-bit integers keep their own access type.
-isa::Type access_type(isa::Type type) {
+isa::Type shared_access_type(isa::Type type) {
   return type == isa::Type::S8 || type == isa::Type::U8 ? type : memory_type(type).access;
 }
 
@@ -142,14 +142,14 @@ SharedPlace element(Tracer& tracer, const SharedView& view, std::span<const Inde
 
 Reg load_shared(Tracer& tracer, isa::Type type, const SharedPlace& place, Guard guard) {
   const Reg result = tracer.reg(memory_type(type).reg);
-  tracer.emit(support::concat("ld.shared.", isa::info(access_type(type)).name),
+  tracer.emit(support::concat("ld.shared.", isa::info(shared_access_type(type)).name),
               {result, memory_at(tracer, place)}, guard);
   return result;
 }
 
 void store_shared(Tracer& tracer, isa::Type type, const SharedPlace& place, ir::Operand value,
                   Guard guard) {
-  tracer.emit(support::concat("st.shared.", isa::info(access_type(type)).name),
+  tracer.emit(support::concat("st.shared.", isa::info(shared_access_type(type)).name),
               {memory_at(tracer, place), value}, guard);
 }
 

@@ -16,7 +16,7 @@
 namespace pyptx::cli {
 namespace {
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kCheckHelp =
     "usage: pyptx check [options] FILE...      ('-' reads standard input)\n\n"
     "Verifies PTX text: syntax, names, types, operands, targets and versions, calls and labels.\n\n"
     "  --lint         also what assembles but is not by the manual (order, spelling)\n"
@@ -62,7 +62,7 @@ int check(std::span<const std::string> words, Streams& streams) {
       read_arguments(words, {{"--lint", "--json", "--help"}, {"--max", "--color"}}, problem);
   if (!arguments) return usage_error(streams, "check", problem);
   if (arguments->has("--help")) {
-    streams.out << kHelp;
+    streams.out << kCheckHelp;
     return kSuccess;
   }
   if (arguments->positional.empty()) return usage_error(streams, "check", "no file was named");

@@ -17,7 +17,7 @@ namespace {
 
 using State = Finding::State;
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kDoctorHelp =
     "usage: pyptx doctor [options]\n\n"
     "Tells what was found of what kernels need, and how to get what is missing: the driver and "
     "its\n"
@@ -105,7 +105,7 @@ int doctor(std::span<const std::string> words, Streams& streams, std::span<const
       read_arguments(words, {{"--help", "--json"}, {"--require", "--color"}}, problem);
   if (!arguments) return usage_error(streams, "doctor", problem);
   if (arguments->has("--help")) {
-    streams.out << kHelp;
+    streams.out << kDoctorHelp;
     return kSuccess;
   }
   const auto is_colored = wants_color(arguments->option("--color").value_or("auto"), streams);

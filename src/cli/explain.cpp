@@ -12,7 +12,7 @@
 namespace pyptx::cli {
 namespace {
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kExplainHelp =
     "usage: pyptx explain [CODE...]\n\n"
     "Tells what a code such as PTX0206 means, with an example and the remedy; without a code,\n"
     "lists them all.\n";
@@ -30,7 +30,7 @@ int explain(std::span<const std::string> words, Streams& streams) {
   const auto arguments = read_arguments(words, {{"--help"}, {}}, problem);
   if (!arguments) return usage_error(streams, "explain", problem);
   if (arguments->has("--help")) {
-    streams.out << kHelp;
+    streams.out << kExplainHelp;
     return kSuccess;
   }
   if (arguments->positional.empty()) list_codes(streams.out);

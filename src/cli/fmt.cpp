@@ -13,7 +13,7 @@
 namespace pyptx::cli {
 namespace {
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kFmtHelp =
     "usage: pyptx fmt [options] FILE...      ('-' reads standard input)\n\n"
     "Prints PTX in canonical form: one statement per line, instructions indented by a tab, labels\n"
     "at column 0, integers in decimal, floating-point literals in their exact hexadecimal form.\n\n"
@@ -59,7 +59,7 @@ int fmt(std::span<const std::string> words, Streams& streams) {
       read_arguments(words, {{"-i", "--in-place", "--check", "--help"}, {"--color"}}, problem);
   if (!arguments) return usage_error(streams, "fmt", problem);
   if (arguments->has("--help")) {
-    streams.out << kHelp;
+    streams.out << kFmtHelp;
     return kSuccess;
   }
   if (arguments->positional.empty()) return usage_error(streams, "fmt", "no file was named");

@@ -17,7 +17,7 @@ namespace {
 
 using pyptx::isa::Form;
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kIsaHelp =
     "usage: pyptx isa [--json] [WORDS...]\n\n"
     "Shows the forms of an instruction that have room for the modifiers given: 'pyptx isa ld',\n"
     "'pyptx isa ld.global.v4', 'pyptx isa mma.sync.m16n8k16'. Without words, lists the opcodes.\n";
@@ -117,7 +117,7 @@ int isa(std::span<const std::string> words, Streams& streams) {
   const auto arguments = read_arguments(words, {{"--json", "--help"}, {}}, problem);
   if (!arguments) return usage_error(streams, "isa", problem);
   if (arguments->has("--help")) {
-    streams.out << kHelp;
+    streams.out << kIsaHelp;
     return kSuccess;
   }
   if (arguments->positional.empty()) {

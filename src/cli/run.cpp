@@ -23,7 +23,7 @@
 namespace pyptx::cli {
 namespace {
 
-constexpr std::string_view kHelp =
+constexpr std::string_view kRunHelp =
     "usage: pyptx run FILE [options]      ('-' reads standard input)\n\n"
     "Runs an entry on the CPU emulator and prints the buffers that it changed. Every access is\n"
     "checked; what goes wrong is shown at its line.\n\n"
@@ -72,9 +72,10 @@ bool read_dim(std::string_view text, emu::Dim3& dim) {
 }
 
 /// One run on its way from words to a launch. Each step says in `problem` what is wrong.
-class Run {
+class KernelRun {
  public:
-  Run(const Arguments& arguments, Streams& streams) : arguments_(arguments), streams_(streams) {}
+  KernelRun(const Arguments& arguments, Streams& streams)
+      : arguments_(arguments), streams_(streams) {}
 
   std::string problem;
 
@@ -264,7 +265,7 @@ int run_checked(const text::Checked& checked, const Arguments& arguments, bool i
     }
   }
   if (!checked.ok()) return kInputErrors;
-  Run run(arguments, streams);
+  KernelRun run(arguments, streams);
   if (!run.read_options()) return usage_error(streams, "run", run.problem);
   const auto program =
       emu::decode(checked.document.share(), arguments.option("--entry").value_or(""));
@@ -292,7 +293,7 @@ int run_entry(std::span<const std::string> words, Streams& streams) {
                      problem);
   if (!arguments) return usage_error(streams, "run", problem);
   if (arguments->has("--help")) {
-    streams.out << kHelp;
+    streams.out << kRunHelp;
     return kSuccess;
   }
   if (arguments->positional.size() != 1) return usage_error(streams, "run", "name one file");

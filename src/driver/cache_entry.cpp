@@ -12,7 +12,7 @@ namespace {
 using support::concat;
 using support::Sha256;
 
-constexpr std::string_view kMagic = "pyptx-cubin 2 ";
+constexpr std::string_view kEntryMagic = "pyptx-cubin 2 ";
 
 /// The line that begins a file, its newline included.
 std::string head_of(std::string_view key, const CubinCache::Entry& entry) {
@@ -21,7 +21,7 @@ std::string head_of(std::string_view key, const CubinCache::Entry& entry) {
                                       std::string_view(entry.log), std::string_view(entry.cubin)}) {
     hash.field(part);
   }
-  return concat(kMagic, Sha256::hex(hash.finish()), " ", entry.compiler.size(), " ",
+  return concat(kEntryMagic, Sha256::hex(hash.finish()), " ", entry.compiler.size(), " ",
                 entry.log.size(), " ", entry.cubin.size(), "\n");
 }
 
@@ -42,7 +42,7 @@ std::string pack_entry(std::string_view key, const CubinCache::Entry& entry) {
 
 std::optional<CubinCache::Entry> unpack_entry(std::string_view key, std::string_view bytes) {
   const auto end = bytes.find('\n');
-  const auto sizes = kMagic.size() + 2 * sizeof(Sha256::Digest) + 1;
+  const auto sizes = kEntryMagic.size() + 2 * sizeof(Sha256::Digest) + 1;
   if (end == std::string_view::npos || sizes > end) return std::nullopt;
   std::string_view numbers = bytes.substr(sizes, end + 1 - sizes);
   std::string_view body = bytes.substr(end + 1);

@@ -53,7 +53,7 @@ std::size_t parameter_bytes_of(const LaunchPlan& plan) {
 
 std::uint32_t volume(const Dim3& dim) { return dim.x * dim.y * dim.z; }
 
-Diagnostic shape(std::string what, std::string expected, std::string got) {
+Diagnostic shape_error(std::string what, std::string expected, std::string got) {
   return Diagnostic(Kind::LaunchShape, {std::move(what), std::move(expected), std::move(got)});
 }
 
@@ -102,8 +102,9 @@ diag::Result<std::unique_ptr<Launcher>> Launcher::create(
 diag::Status Launcher::lay_out() {
   parameter_bytes_ = parameter_bytes_of(plan_);
   if (parameter_bytes_ > kMaxParameterBytes) {
-    return diag::fail(shape("the parameters", concat("at most ", kMaxParameterBytes, " bytes"),
-                            concat(parameter_bytes_)));
+    return diag::fail(shape_error("the parameters",
+                                  concat("at most ", kMaxParameterBytes, " bytes"),
+                                  concat(parameter_bytes_)));
   }
   const auto add = [&](Source::In in, std::size_t index, std::size_t size) {
     sources_.push_back({in, static_cast<std::uint32_t>(index * size)});
@@ -138,9 +139,9 @@ diag::Status Launcher::prepare(int device) const {
   const DeviceInfo& info = **found;
   const std::uint32_t blocks = volume(plan_.cluster);
   if (blocks > 1 && !info.clusters) {
-    return diag::fail(shape("the cluster",
-                            concat("one block on device ", device, " (", info.target, ")"),
-                            concat(blocks, " blocks")));
+    return diag::fail(shape_error("the cluster",
+                                  concat("one block on device ", device, " (", info.target, ")"),
+                                  concat(blocks, " blocks")));
   }
   if (auto status = kernel_->prepare(device, plan_.dynamic_shared, blocks); !status) return status;
   auto resources = kernel_->resources(device);
@@ -148,7 +149,8 @@ diag::Status Launcher::prepare(int device) const {
   const std::uint32_t threads = volume(plan_.block);
   if (threads > static_cast<std::uint32_t>(resources->max_threads)) {
     return diag::fail(
-        shape("the block", concat("at most ", resources->max_threads, " threads"), concat(threads))
+        shape_error("the block", concat("at most ", resources->max_threads, " threads"),
+                    concat(threads))
             .note(concat("'", plan_.entry, "' uses ", resources->registers,
                          " registers per thread; .maxntid and .reqntid limit it too")));
   }
@@ -219,8 +221,9 @@ diag::Status Launcher::check_elsewhere(void* stream, int device) const {
   auto on = device_of(loaded, *context);
   if (!on) return on.failure();
   if (*on != device) {
-    return diag::fail(shape("the stream", concat("of device ", device, ", where the tensors are"),
-                            concat("one of device ", *on))
+    return diag::fail(shape_error("the stream",
+                                  concat("of device ", device, ", where the tensors are"),
+                                  concat("one of device ", *on))
                           .note(concat("launching '", plan_.entry, "'")));
   }
   if (*context == find_primary(loaded, device)) {

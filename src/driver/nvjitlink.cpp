@@ -140,7 +140,7 @@ std::string chosen_path() {
 
 /// The files to try, best first. A cubin of another major version than the driver's may not load,
 /// so that version is tried first.
-std::vector<std::string> candidates() {
+std::vector<std::string> nvjitlink_candidates() {
   if (const std::string chosen = chosen_path(); !chosen.empty()) return {chosen};
   std::vector<std::string> names{"libnvJitLink.so.13", "libnvJitLink.so.12"};
   const auto version = library_version();
@@ -169,7 +169,7 @@ std::string file_of(void* library, const std::string& asked) {
 }  // namespace
 
 std::string locate_nvjitlink() {
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : nvjitlink_candidates()) {
     if (path.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0) {
       return compiler_identity(path);
     }
@@ -182,7 +182,7 @@ std::shared_ptr<PtxCompiler> find_nvjitlink(std::vector<std::string>& tried) {
   if (const std::string chosen = chosen_path(); !chosen.empty()) {
     why = concat(chosen, ", which PYPTX_NVJITLINK names, cannot be opened");
   }
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : nvjitlink_candidates()) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
     Api api;

@@ -17,7 +17,7 @@ namespace {
 
 using support::concat;
 
-constexpr std::string_view kMagic = "pyptx-plan";
+constexpr std::string_view kPlanMagic = "pyptx-plan";
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kKindLetters = "pvmMa";  // in the order of ParamSlot::Kind
 constexpr std::size_t kMapNumbers = 24;
@@ -178,9 +178,9 @@ diag::Status Reader::dim3(std::string_view label, Dim3& out) {
 
 diag::Status Reader::header(LaunchPlan& plan) {
   const std::string_view magic = word();
-  if (magic != kMagic) {
+  if (magic != kPlanMagic) {
     return diag::fail(diag::Kind::BadPlan,
-                      {concat("it starts with '", magic, "', not '", kMagic, "'")});
+                      {concat("it starts with '", magic, "', not '", kPlanMagic, "'")});
   }
   if (const std::string_view version = word(); version != kVersion) {
     return diag::fail(diag::Kind::BadPlan,
@@ -283,10 +283,11 @@ diag::Result<LaunchPlan> Reader::plan() {
 }  // namespace
 
 std::vector<std::uint32_t> LaunchPlan::map_tensors() const {
-  using Kind = ParamSlot::Kind;
+  using SlotKind = ParamSlot::Kind;
   std::vector<std::uint32_t> out;
   for (const ParamSlot& slot : params) {
-    if (slot.kind == Kind::MapPointer || slot.kind == Kind::MapValue) out.push_back(slot.tensor);
+    if (slot.kind == SlotKind::MapPointer || slot.kind == SlotKind::MapValue)
+      out.push_back(slot.tensor);
   }
   return out;
 }
@@ -297,7 +298,7 @@ std::size_t LaunchPlan::argument_count() const {
 }
 
 std::string LaunchPlan::to_text() const {
-  std::string out = concat(kMagic, " ", kVersion, " ", escape(entry));
+  std::string out = concat(kPlanMagic, " ", kVersion, " ", escape(entry));
   out += dims("g", grid) + dims("b", block) + dims("c", cluster);
   out += concat(" s:", dynamic_shared, " t:", tensor_count);
   for (const auto bytes : tensor_bytes) out += concat(",", bytes);

@@ -27,12 +27,12 @@ constexpr Dim3 kMaxCluster{kMost.cluster, kMost.cluster, kMost.cluster};
 
 std::string text(const Dim3& dim) { return concat("(", dim.x, ", ", dim.y, ", ", dim.z, ")"); }
 
-std::uint64_t volume(const Dim3& dim) {
+std::uint64_t wide_volume(const Dim3& dim) {
   // Each factor is checked to be below 2^31 and two of them below 2^16 before this is used.
   return std::uint64_t{dim.x} * dim.y * dim.z;
 }
 
-Problem shape(std::string what, std::string expected, std::string got) {
+Problem shape_problem(std::string what, std::string expected, std::string got) {
   return Diagnostic(Kind::LaunchShape, {std::move(what), std::move(expected), std::move(got)});
 }
 
@@ -41,14 +41,15 @@ Problem range_problem(std::string_view what, const Dim3& dim, const Dim3& most) 
       dim.z <= most.z) {
     return std::nullopt;
   }
-  return shape(concat("the ", what), concat("between (1, 1, 1) and ", text(most)), text(dim));
+  return shape_problem(concat("the ", what), concat("between (1, 1, 1) and ", text(most)),
+                       text(dim));
 }
 
 Problem cluster_problem(const LaunchPlan& plan) {
   if (auto found = range_problem("cluster", plan.cluster, kMaxCluster)) return found;
-  if (volume(plan.cluster) > kMost.cluster) {
-    return shape("the cluster", concat("at most ", kMost.cluster, " blocks"),
-                 concat(text(plan.cluster), ", ", volume(plan.cluster), " blocks"));
+  if (wide_volume(plan.cluster) > kMost.cluster) {
+    return shape_problem("the cluster", concat("at most ", kMost.cluster, " blocks"),
+                         concat(text(plan.cluster), ", ", wide_volume(plan.cluster), " blocks"));
   }
   return std::nullopt;
 }
@@ -58,7 +59,7 @@ Problem division_problem(const Dim3& grid, const Dim3& cluster) {
   if (grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0) {
     return std::nullopt;
   }
-  return shape("the grid", concat("a multiple of the cluster ", text(cluster)), text(grid));
+  return shape_problem("the grid", concat("a multiple of the cluster ", text(cluster)), text(grid));
 }
 
 Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
@@ -66,14 +67,15 @@ Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
   const std::string name = concat("parameter ", index);
   if (slot.kind == ParamSlot::Kind::Scalar || slot.kind == ParamSlot::Kind::Argument) {
     if (slot.size == 1 || slot.size == 2 || slot.size == 4 || slot.size == 8) return std::nullopt;
-    return shape(concat("the size of ", name), "1, 2, 4 or 8 bytes", concat(slot.size));
+    return shape_problem(concat("the size of ", name), "1, 2, 4 or 8 bytes", concat(slot.size));
   }
   if (slot.tensor >= plan.tensor_count) {
-    return shape(concat("the tensor of ", name), concat("one of ", plan.tensor_count),
-                 concat("tensor ", slot.tensor));
+    return shape_problem(concat("the tensor of ", name), concat("one of ", plan.tensor_count),
+                         concat("tensor ", slot.tensor));
   }
   if (slot.kind != ParamSlot::Kind::MapValue && slot.size != 8) {
-    return shape(concat("the size of ", name), "the 8 bytes of an address", concat(slot.size));
+    return shape_problem(concat("the size of ", name), "the 8 bytes of an address",
+                         concat(slot.size));
   }
   if (slot.kind == ParamSlot::Kind::Pointer) return std::nullopt;
   if (const auto why = slot.map.problem(0)) {
@@ -93,9 +95,9 @@ std::optional<Diagnostic> LaunchPlan::problem() const {
   if (entry.empty()) return Diagnostic(Kind::BadPlan, {"it names no entry"});
   if (auto found = range_problem("grid", grid, kMaxGrid)) return found;
   if (auto found = range_problem("block", block, kMaxBlock)) return found;
-  if (volume(block) > kMost.threads) {
-    return shape("the block", concat("at most ", kMost.threads, " threads"),
-                 concat(text(block), ", ", volume(block), " threads"));
+  if (wide_volume(block) > kMost.threads) {
+    return shape_problem("the block", concat("at most ", kMost.threads, " threads"),
+                         concat(text(block), ", ", wide_volume(block), " threads"));
   }
   if (auto found = cluster_problem(*this)) return found;
   if (auto found = division_problem(grid, cluster)) return found;

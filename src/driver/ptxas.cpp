@@ -108,7 +108,7 @@ std::string version_of(const std::string& path) {
 }
 
 /// The files that may be ptxas, best first, each with its folder.
-std::vector<std::string> candidates() {
+std::vector<std::string> ptxas_candidates() {
   const char* chosen = std::getenv("PYPTX_PTXAS");
   if (chosen != nullptr && *chosen != '\0') return {chosen};
   std::vector<std::string> out;
@@ -130,12 +130,12 @@ std::vector<std::string> candidates() {
 }  // namespace
 
 std::string locate_ptxas() {
-  const std::vector<std::string> files = candidates();
+  const std::vector<std::string> files = ptxas_candidates();
   return files.empty() ? std::string() : compiler_identity(files.front());
 }
 
 std::shared_ptr<PtxCompiler> find_ptxas(std::vector<std::string>& tried) {
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : ptxas_candidates()) {
     const std::string version = version_of(path);
     if (version.empty()) continue;
     return std::make_shared<Ptxas>(

@@ -33,14 +33,14 @@ class Binder {
       return diag::fail(diag::Kind::KernelParameters, {std::to_string(index), plan.entry,
                                                        bytes_text(place.size), bytes_text(size)});
     }
-    using Kind = driver::ParamSlot::Kind;
+    using SlotKind = driver::ParamSlot::Kind;
     // What is put there has eight bytes, whatever a plan says that nobody checked.
-    if (slot.kind != Kind::MapValue && size > 8) {
+    if (slot.kind != SlotKind::MapValue && size > 8) {
       return diag::fail(diag::Kind::BadPlan,
                         {"parameter " + std::to_string(index) + " has " + bytes_text(size)});
     }
-    if (slot.kind == Kind::Scalar) return put(place, &slot.bits);
-    if (slot.kind == Kind::Argument) return put(place, &scalars_[next_scalar_++]);
+    if (slot.kind == SlotKind::Scalar) return put(place, &slot.bits);
+    if (slot.kind == SlotKind::Argument) return put(place, &scalars_[next_scalar_++]);
     if (slot.tensor >= tensors_.size()) {
       return diag::fail(diag::Kind::BadPlan,
                         {"parameter " + std::to_string(index) + " is of tensor " +
@@ -48,14 +48,14 @@ class Binder {
     }
     const std::uint64_t address = tensors_[slot.tensor].address;
     emu::Buffer& buffer = out_.launch.buffers[slot.tensor];
-    if (slot.kind == Kind::Pointer || buffer.name.empty()) buffer.name = place.name;
-    if (slot.kind == Kind::Pointer) return put(place, &address);
+    if (slot.kind == SlotKind::Pointer || buffer.name.empty()) buffer.name = place.name;
+    if (slot.kind == SlotKind::Pointer) return put(place, &address);
 
     if (const auto problem = slot.map.problem(address)) {
       return diag::fail(diag::Kind::TensorMapRule, {*problem});
     }
     const auto encoded = emu::encode(slot.map, address);
-    if (slot.kind == Kind::MapValue) return put(place, encoded.data());
+    if (slot.kind == SlotKind::MapValue) return put(place, encoded.data());
     EmulatorLaunch::Map& map = out_.maps.emplace_back();
     std::memcpy(map.bytes, encoded.data(), sizeof(map.bytes));
     const std::uint64_t map_address = reinterpret_cast<std::uintptr_t>(&map);

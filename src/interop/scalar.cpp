@@ -12,26 +12,26 @@
 namespace pyptx::interop {
 namespace {
 
-using Kind = ScalarType::Kind;
+using ScalarKind = ScalarType::Kind;
 
 constexpr std::array kTypes = {
-    ScalarType{"b8", Kind::Unsigned, 1},
-    ScalarType{"b16", Kind::Unsigned, 2},
-    ScalarType{"b32", Kind::Unsigned, 4},
-    ScalarType{"b64", Kind::Unsigned, 8},
-    ScalarType{"u8", Kind::Unsigned, 1},
-    ScalarType{"u16", Kind::Unsigned, 2},
-    ScalarType{"u32", Kind::Unsigned, 4},
-    ScalarType{"u64", Kind::Unsigned, 8},
-    ScalarType{"s8", Kind::Signed, 1},
-    ScalarType{"s16", Kind::Signed, 2},
-    ScalarType{"s32", Kind::Signed, 4},
-    ScalarType{"s64", Kind::Signed, 8},
-    ScalarType{"f16", Kind::Float, 2, 11, -13, 16},
-    ScalarType{"f32", Kind::Float, 4, 24, -125, 128},
-    ScalarType{"f64", Kind::Float, 8, 53, -1021, 1024},
-    ScalarType{"bf16", Kind::Float, 2, 8, -125, 128},
-    ScalarType{"tf32", Kind::Float, 4, 11, -125, 128},
+    ScalarType{"b8", ScalarKind::Unsigned, 1},
+    ScalarType{"b16", ScalarKind::Unsigned, 2},
+    ScalarType{"b32", ScalarKind::Unsigned, 4},
+    ScalarType{"b64", ScalarKind::Unsigned, 8},
+    ScalarType{"u8", ScalarKind::Unsigned, 1},
+    ScalarType{"u16", ScalarKind::Unsigned, 2},
+    ScalarType{"u32", ScalarKind::Unsigned, 4},
+    ScalarType{"u64", ScalarKind::Unsigned, 8},
+    ScalarType{"s8", ScalarKind::Signed, 1},
+    ScalarType{"s16", ScalarKind::Signed, 2},
+    ScalarType{"s32", ScalarKind::Signed, 4},
+    ScalarType{"s64", ScalarKind::Signed, 8},
+    ScalarType{"f16", ScalarKind::Float, 2, 11, -13, 16},
+    ScalarType{"f32", ScalarKind::Float, 4, 24, -125, 128},
+    ScalarType{"f64", ScalarKind::Float, 8, 53, -1021, 1024},
+    ScalarType{"bf16", ScalarKind::Float, 2, 8, -125, 128},
+    ScalarType{"tf32", ScalarKind::Float, 4, 11, -125, 128},
 };
 
 std::uint64_t mask(const ScalarType& type) { return ~std::uint64_t{0} >> (64 - 8 * type.size); }
@@ -76,14 +76,14 @@ std::optional<std::uint64_t> float_bits(const ScalarType& type, double value) {
 }
 
 std::optional<std::uint64_t> unsigned_bits(const ScalarType& type, std::uint64_t value) {
-  if (type.kind == Kind::Float) return std::nullopt;
-  const std::uint64_t most = type.kind == Kind::Signed ? mask(type) >> 1 : mask(type);
+  if (type.kind == ScalarKind::Float) return std::nullopt;
+  const std::uint64_t most = type.kind == ScalarKind::Signed ? mask(type) >> 1 : mask(type);
   return value <= most ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::uint64_t> negative_bits(const ScalarType& type, std::int64_t value) {
   const auto bits = static_cast<std::uint64_t>(value);
-  if (type.kind != Kind::Signed || ~bits > mask(type) >> 1) return std::nullopt;
+  if (type.kind != ScalarKind::Signed || ~bits > mask(type) >> 1) return std::nullopt;
   return bits & mask(type);
 }
 

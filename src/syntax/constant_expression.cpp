@@ -12,12 +12,12 @@
 namespace pyptx::syntax {
 namespace {
 
-using Kind = Constant::Kind;
+using ConstantKind = Constant::Kind;
 
-constexpr int kMaxDepth = 200;
+constexpr int kMaxExpressionDepth = 200;
 constexpr std::int64_t kWarpSize = 32;
 
-Constant truth(bool value) { return {Kind::Signed, value ? 1U : 0U}; }
+Constant truth(bool value) { return {ConstantKind::Signed, value ? 1U : 0U}; }
 
 int precedence(TokenKind kind) {
   switch (kind) {
@@ -76,7 +76,7 @@ std::optional<Constant> compare(TokenKind op, T a, T b) {
 
 std::optional<Constant> apply_float(TokenKind op, double a, double b) {
   const auto value = [](double result) {
-    return Constant{Kind::Float, std::bit_cast<std::uint64_t>(result)};
+    return Constant{ConstantKind::Float, std::bit_cast<std::uint64_t>(result)};
   };
   switch (op) {
     case TokenKind::Plus:
@@ -94,7 +94,7 @@ std::optional<Constant> apply_float(TokenKind op, double a, double b) {
 
 // A shift by 64 or more moves every bit out; .s64 shifts right arithmetically.
 Constant shift(TokenKind op, Constant a, std::uint64_t count) {
-  const bool negative = a.kind == Kind::Signed && a.integer() < 0;
+  const bool negative = a.kind == ConstantKind::Signed && a.integer() < 0;
   if (op == TokenKind::ShiftLeft) return {a.kind, count > 63 ? 0 : a.bits << count};
   if (count > 63) return {a.kind, negative ? ~std::uint64_t{0} : 0};
   const std::uint64_t fill = negative && count != 0 ? ~std::uint64_t{0} << (64 - count) : 0;
@@ -113,8 +113,8 @@ std::uint64_t divide(Constant a, Constant b, bool is_signed) {
 
 /// The operands are integers and a division has a divisor.
 std::optional<Constant> apply_integer(TokenKind op, Constant a, Constant b) {
-  const bool is_signed = a.kind == Kind::Signed && b.kind == Kind::Signed;
-  const Kind kind = is_signed ? Kind::Signed : Kind::Unsigned;
+  const bool is_signed = a.kind == ConstantKind::Signed && b.kind == ConstantKind::Signed;
+  const ConstantKind kind = is_signed ? ConstantKind::Signed : ConstantKind::Unsigned;
   switch (op) {
     case TokenKind::Plus:
       return Constant{kind, a.bits + b.bits};
@@ -125,16 +125,16 @@ std::optional<Constant> apply_integer(TokenKind op, Constant a, Constant b) {
     case TokenKind::Slash:
       return Constant{kind, divide(a, b, is_signed)};
     case TokenKind::Percent:
-      return Constant{Kind::Signed, a.bits % b.bits};
+      return Constant{ConstantKind::Signed, a.bits % b.bits};
     case TokenKind::ShiftLeft:
     case TokenKind::ShiftRight:
       return shift(op, a, b.bits);
     case TokenKind::Ampersand:
-      return Constant{Kind::Unsigned, a.bits & b.bits};
+      return Constant{ConstantKind::Unsigned, a.bits & b.bits};
     case TokenKind::Caret:
-      return Constant{Kind::Unsigned, a.bits ^ b.bits};
+      return Constant{ConstantKind::Unsigned, a.bits ^ b.bits};
     case TokenKind::Pipe:
-      return Constant{Kind::Unsigned, a.bits | b.bits};
+      return Constant{ConstantKind::Unsigned, a.bits | b.bits};
     case TokenKind::AndAnd:
       return truth(a.bits != 0 && b.bits != 0);
     case TokenKind::OrOr:
@@ -150,7 +150,7 @@ class ExpressionParser {
 
   std::optional<Constant> ternary() {
     const Depth depth(depth_);
-    if (depth_ > kMaxDepth) return too_deep();
+    if (depth_ > kMaxExpressionDepth) return too_deep();
     const auto condition = binary(1);
     if (!condition || !cursor_.accept(TokenKind::Question)) return condition;
     const auto yes = ternary();
@@ -160,7 +160,8 @@ class ExpressionParser {
     if (condition->is_float()) return problem("the condition of ?: is an integer");
     if (yes->is_float() != no->is_float()) return mismatch();
     Constant chosen = condition->bits != 0 ? *yes : *no;
-    if (yes->kind == Kind::Unsigned || no->kind == Kind::Unsigned) chosen.kind = Kind::Unsigned;
+    if (yes->kind == ConstantKind::Unsigned || no->kind == ConstantKind::Unsigned)
+      chosen.kind = ConstantKind::Unsigned;
     return chosen;
   }
 
@@ -180,7 +181,8 @@ class ExpressionParser {
   }
   std::nullopt_t mismatch() { return problem("integers and floating-point values do not mix"); }
   std::nullopt_t too_deep() {
-    cursor_.fail(diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxDepth)}));
+    cursor_.fail(
+        diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxExpressionDepth)}));
     return std::nullopt;
   }
 
@@ -213,7 +215,7 @@ class ExpressionParser {
 
   std::optional<Constant> unary() {
     const Depth depth(depth_);
-    if (depth_ > kMaxDepth) return too_deep();
+    if (depth_ > kMaxExpressionDepth) return too_deep();
     const TokenKind op = cursor_.peek().kind;
     if (op != TokenKind::Plus && op != TokenKind::Minus && op != TokenKind::Exclamation &&
         op != TokenKind::Tilde) {
@@ -225,11 +227,11 @@ class ExpressionParser {
     if (op == TokenKind::Plus) return value;
     if (op == TokenKind::Minus) {
       if (!value->is_float()) return Constant{value->kind, 0 - value->bits};
-      return Constant{Kind::Float, value->bits ^ (std::uint64_t{1} << 63)};
+      return Constant{ConstantKind::Float, value->bits ^ (std::uint64_t{1} << 63)};
     }
     if (value->is_float()) return problem("this operator takes integers only");
     if (op == TokenKind::Exclamation) return truth(value->bits == 0);
-    return Constant{Kind::Unsigned, ~value->bits};
+    return Constant{ConstantKind::Unsigned, ~value->bits};
   }
 
   std::optional<Constant> primary() {
@@ -237,18 +239,19 @@ class ExpressionParser {
       case TokenKind::Integer: {
         // A literal that the lexer refused counts as 0 here: it has been reported.
         const auto value = integer_value(cursor_.text(cursor_.next())).value_or(IntegerValue{});
-        return Constant{value.is_unsigned ? Kind::Unsigned : Kind::Signed, value.bits};
+        return Constant{value.is_unsigned ? ConstantKind::Unsigned : ConstantKind::Signed,
+                        value.bits};
       }
       case TokenKind::Decimal: {
         const double value = decimal_value(cursor_.text(cursor_.next()));
-        return Constant{Kind::Float, std::bit_cast<std::uint64_t>(value)};
+        return Constant{ConstantKind::Float, std::bit_cast<std::uint64_t>(value)};
       }
       case TokenKind::ParenOpen:
         return parenthesized();
       case TokenKind::Identifier:
         if (!cursor_.at_name("WARP_SZ")) break;
         cursor_.next();
-        return Constant{Kind::Signed, kWarpSize};
+        return Constant{ConstantKind::Signed, kWarpSize};
       default:
         break;
     }
@@ -270,7 +273,7 @@ class ExpressionParser {
       const auto value = unary();
       if (!value) return std::nullopt;
       if (value->is_float()) return mismatch();
-      return Constant{to_signed ? Kind::Signed : Kind::Unsigned, value->bits};
+      return Constant{to_signed ? ConstantKind::Signed : ConstantKind::Unsigned, value->bits};
     }
     const auto value = ternary();
     if (!value || !cursor_.expect(TokenKind::ParenClose)) return std::nullopt;
@@ -307,7 +310,8 @@ std::optional<Constant> parse_constant(Cursor& cursor) {
     const TokenKind after = cursor.peek(1).kind;
     if (precedence(after) == 0 && after != TokenKind::Question) {
       const auto value = integer_value(cursor.text(cursor.next())).value_or(IntegerValue{});
-      return Constant{value.is_unsigned ? Kind::Unsigned : Kind::Signed, value.bits};
+      return Constant{value.is_unsigned ? ConstantKind::Unsigned : ConstantKind::Signed,
+                      value.bits};
     }
   }
   return ExpressionParser(cursor).ternary();

@@ -21,7 +21,7 @@ using diag::Kind;
 
 constexpr std::size_t kMaxReports = 100;
 // An integer of this many decimal digits fits in 64 bits whatever they are.
-constexpr std::ptrdiff_t kSafeDigits = 19;
+constexpr std::ptrdiff_t kSafeLength = 19;
 
 /// What a byte begins.
 enum class Start : std::uint8_t {
@@ -228,7 +228,7 @@ class Lexer {
     if (*at_ != '0' && *at_ != '.') {
       while (at_ != end_ && is_digit(*at_)) ++at_;
       const bool ends = at_ == end_ || (!is_name_byte(*at_) && *at_ != '.');
-      if (ends && at_ - token_ <= kSafeDigits) return push(TokenKind::Integer);
+      if (ends && at_ - token_ <= kSafeLength) return push(TokenKind::Integer);
     }
     at_ = token_;
     at_ += number_end(rest(), 0);

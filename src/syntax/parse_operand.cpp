@@ -21,7 +21,7 @@ using ir::Operand;
 using ir::OperandKind;
 using isa::Accept;
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxOperandDepth = 32;
 constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();
 
 /// 1..4 for .x .y .z .w and .r .g .b .a, 0 for anything else.
@@ -145,8 +145,9 @@ bool OperandParser::operand(int depth) {
 }
 
 bool OperandParser::primary(int depth) {
-  if (depth > kMaxDepth) {
-    return cursor_.fail(diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxDepth)}));
+  if (depth > kMaxOperandDepth) {
+    return cursor_.fail(
+        diag::Diagnostic(diag::Kind::NestingTooDeep, {std::to_string(kMaxOperandDepth)}));
   }
   const auto before_name = [&] {
     return cursor_.peek(1).kind == TokenKind::Identifier &&

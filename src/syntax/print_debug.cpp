@@ -29,10 +29,10 @@ void write_position(TextWriter& out, const ir::SourcePosition& position) {
 }
 
 void write_entry(TextWriter& out, const ir::Module& module, const ir::SectionEntry& entry) {
-  using Kind = ir::SectionEntry::Kind;
-  if (entry.kind == Kind::Integer) return out.decimal(entry.value);
+  using EntryKind = ir::SectionEntry::Kind;
+  if (entry.kind == EntryKind::Integer) return out.decimal(entry.value);
   out << module.text(entry.a);
-  if (entry.kind == Kind::Difference) {
+  if (entry.kind == EntryKind::Difference) {
     out << '-' << module.text(entry.b);
   } else if (entry.value != 0) {
     out << '+';

@@ -69,16 +69,16 @@ void write_value(TextWriter& out, isa::Type type, std::int64_t value) {
 
 void write_initial_value(TextWriter& out, const ir::Module& module, const ir::Variable& variable,
                          const ir::InitialValue& value) {
-  using Kind = ir::InitialValue::Kind;
-  if (value.kind == Kind::Bits) return write_value(out, variable.type, value.value);
+  using InitialKind = ir::InitialValue::Kind;
+  if (value.kind == InitialKind::Bits) return write_value(out, variable.type, value.value);
   if (value.byte != 0) {
     out << "0xFF";
     for (unsigned i = 1; i < value.byte; ++i) out << "00";
     out << '(';
   }
-  if (value.kind == Kind::Generic) out << "generic(";
+  if (value.kind == InitialKind::Generic) out << "generic(";
   out << module.text(value.symbol);
-  if (value.kind == Kind::Generic) out << ')';
+  if (value.kind == InitialKind::Generic) out << ')';
   if (value.value != 0) {
     out << '+';
     out.decimal(value.value);
@@ -87,16 +87,16 @@ void write_initial_value(TextWriter& out, const ir::Module& module, const ir::Va
 }
 
 void write_initializer(TextWriter& out, const ir::Module& module, const ir::Variable& variable) {
-  using Kind = ir::InitialValue::Kind;
+  using InitialKind = ir::InitialValue::Kind;
   bool first = true;
   for (const ir::InitialValue& value : variable.initializer) {
-    if (value.kind == Kind::Close) {
+    if (value.kind == InitialKind::Close) {
       out << '}';
       first = false;
       continue;
     }
     if (!first) out << ", ";
-    first = value.kind == Kind::Open;
+    first = value.kind == InitialKind::Open;
     if (first) {
       out << '{';
     } else {

@@ -3,6 +3,11 @@
 
 namespace pyptx::verify {
 
+bool is_available(const ir::Module& module, const isa::Availability& needs) {
+  return needs.admits(module.target) && needs.version <= module.version &&
+         module.version <= needs.last;
+}
+
 diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& needs,
                              const std::string& what, VersionMode mode) {
   const bool is_open = mode == VersionMode::Lowest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for what a module's version or target does not have.
+// What a module's version and target have, and the words for what they do not.
 #pragma once
 
 #include <string>
@@ -11,6 +11,9 @@
 #include "pyptx/verify/instruction.h"
 
 namespace pyptx::verify {
+
+/// Has a module of settled version and target what `needs` says?
+bool is_available(const ir::Module& module, const isa::Availability& needs);
 
 /// TargetTooLow, VersionTooHigh or VersionTooLow for `what`, with what is needed and present. A
 /// module whose version is not settled (VersionMode::Lowest) has none to speak of.

@@ -19,7 +19,7 @@ using diag::Kind;
 using ir::OperandKind;
 using isa::TypeKind;
 
-constexpr std::string_view kAnchor = "control-flow-instructions-call";
+constexpr std::string_view kCallAnchor = "control-flow-instructions-call";
 
 /// What a call names, operand by operand.
 struct CallParts {
@@ -104,7 +104,7 @@ class CallCheck {
 
   void indirect() {
     if (parts_.prototype == nullptr || parts_.prototype->kind != OperandKind::Label) {
-      findings_.add(Diagnostic(Kind::CallPrototype, {}).at(instruction_.loc).see(kAnchor));
+      findings_.add(Diagnostic(Kind::CallPrototype, {}).at(instruction_.loc).see(kCallAnchor));
       return;
     }
     const auto label = static_cast<ir::LabelId>(parts_.prototype->index);
@@ -131,7 +131,7 @@ class CallCheck {
         Diagnostic(Kind::LabelKind, {body_.label_name(label), "no prototype declared above", "call",
                                      "a .callprototype or .calltargets list above it"})
             .at(instruction_.loc, focus(parts_.prototype_at))
-            .see(kAnchor));
+            .see(kCallAnchor));
   }
 
   void against(const Prototype& prototype) {
@@ -161,7 +161,7 @@ class CallCheck {
           Diagnostic(Kind::CallArgument, {what, prototype.name, describe(parameters[i]), misfit})
               .at(instruction_.loc, focus(at))
               .label(prototype.loc, "the prototype")
-              .see(kAnchor));
+              .see(kCallAnchor));
     }
   }
 
@@ -227,13 +227,13 @@ class CallCheck {
     findings_.add(Diagnostic(Kind::CallCount, {prototype.name, std::move(wanted), std::move(given)})
                       .at(instruction_.loc)
                       .label(prototype.loc, "the prototype")
-                      .see(kAnchor));
+                      .see(kCallAnchor));
   }
 
   void refuse_target(ir::Symbol symbol, std::string why) {
     findings_.add(Diagnostic(Kind::CallTarget, {findings_.name(symbol), std::move(why)})
                       .at(instruction_.loc, focus(parts_.target_at))
-                      .see(kAnchor));
+                      .see(kCallAnchor));
   }
 
   static Focus focus(std::size_t operand) {

@@ -17,11 +17,6 @@ using diag::Kind;
 
 constexpr std::string_view kTargetAnchor = "ptx-module-directives-target";
 
-bool is_available(const ir::Module& module, const isa::Availability& needs) {
-  return needs.admits(module.target) && needs.version <= module.version &&
-         module.version <= needs.last;
-}
-
 void check_target_options(Findings& findings) {
   const ir::Module& module = findings.module();
   std::string_view texmode;

@@ -110,10 +110,9 @@ diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruct
 
 bool InstructionJudge::is_available(const ir::Module& module,
                                     const isa::Availability& needs) const {
-  if (!needs.admits(module.target)) return false;
+  if (mode_ != VersionMode::Lowest) return verify::is_available(module, needs);
   // A traced module takes the lowest version in the end: nothing that later ones lack.
-  if (mode_ == VersionMode::Lowest) return needs.last == isa::kNoLastVersion;
-  return needs.version <= module.version && module.version <= needs.last;
+  return needs.admits(module.target) && needs.last == isa::kNoLastVersion;
 }
 
 const isa::Availability* InstructionJudge::lacking(

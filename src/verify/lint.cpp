@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "availability.h"
 #include "operand.h"
 #include "pyptx/isa/spelling.h"
 
@@ -18,11 +19,6 @@ using isa::Candidate;
 
 std::size_t complaints(const Candidate& candidate) {
   return candidate.against_manual.size() + (candidate.in_manual_order ? 0 : 1);
-}
-
-bool is_available(const ir::Module& module, const isa::Availability& needs) {
-  return needs.admits(module.target) && needs.version <= module.version &&
-         module.version <= needs.last;
 }
 
 bool suits(const ir::Module& module, const ir::Function& function, const Candidate& candidate,

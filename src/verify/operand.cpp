@@ -22,7 +22,7 @@ using isa::TypeKind;
 
 bool is_float(Type type) { return isa::info(type).kind == TypeKind::Float; }
 
-bool is_opaque(Type type) { return isa::info(type).kind == TypeKind::Opaque; }
+bool is_opaque_type(Type type) { return isa::info(type).kind == TypeKind::Opaque; }
 
 /// What the reader found a symbol to be; nothing in authored code, where nobody has looked.
 std::uint8_t resolution(const Operand& symbol) {
@@ -127,7 +127,7 @@ Misfit check_float(const OperandSpec& spec, OperandKind kind) {
 Misfit check_opaque(const Scope& scope, const OperandSpec& spec, const Operand& symbol) {
   const ir::Variable* variable = find_variable(scope, symbol);
   const bool is_known = variable == nullptr || any_type(spec, [&](Type type) {
-                          return is_opaque(type) && type == variable->type;
+                          return is_opaque_type(type) && type == variable->type;
                         });
   return is_known ? Misfit::None : Misfit::Type;
 }
@@ -138,7 +138,7 @@ Misfit check_symbol(const Scope& scope, const OperandSpec& spec, const Operand& 
   if (!has(spec.accept, Accept::Symbol)) return Misfit::Kind;
   if (is_float(spec.type) || spec.type == Type::Pred) return Misfit::Type;
   if (spec.type == Type::None) return Misfit::None;  // a name as such: the target of a call
-  if (any_type(spec, is_opaque)) return check_opaque(scope, spec, operand);
+  if (any_type(spec, is_opaque_type)) return check_opaque(scope, spec, operand);
   if (!lies_in(scope, spec.state_space, operand)) return Misfit::Space;
   const bool is_narrow = isa::info(spec.type).bits == 32 && scope.module.address_size == 64;
   const bool is_global = is_narrow && space_of(scope, operand) == ir::Space::Global;

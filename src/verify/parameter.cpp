@@ -18,7 +18,7 @@ using diag::Diagnostic;
 using diag::Kind;
 using ir::Space;
 
-constexpr std::string_view kAnchor = "function-declarations-and-definitions";
+constexpr std::string_view kFunctionAnchor = "function-declarations-and-definitions";
 constexpr std::uint32_t kMaxFunctionAlignment = 128;
 
 class ParameterCheck {
@@ -106,7 +106,7 @@ class ParameterCheck {
     findings_.add(
         Diagnostic(Kind::ParameterRule, {findings_.name(parameter.name), function_, std::move(why)})
             .at(loc)
-            .see(kAnchor));
+            .see(kFunctionAnchor));
   }
 
   Findings& findings_;

@@ -14,8 +14,6 @@ using isa::Type;
 using isa::TypeInfo;
 using isa::TypeKind;
 
-bool is_integer(TypeKind kind) { return kind == TypeKind::Signed || kind == TypeKind::Unsigned; }
-
 /// ptxas keeps .f16x2 registers as untyped 32-bit registers where a word of the instruction gives
 /// an integer type, even for .pred.
 bool is_untyped_pair(Type declared, TypeKind want, isa::Registers registers) {
@@ -50,6 +48,8 @@ bool holds_usual(Type declared, Type type, isa::Width width, isa::Registers regi
 }
 
 }  // namespace
+
+bool is_integer(TypeKind kind) { return kind == TypeKind::Signed || kind == TypeKind::Unsigned; }
 
 bool holds(Type declared, Type type, isa::Width width, isa::Registers registers) {
   const TypeInfo& reg = isa::info(declared);

@@ -9,6 +9,9 @@
 
 namespace pyptx::verify {
 
+/// A signed or an unsigned integer; bits are neither.
+bool is_integer(isa::TypeKind kind);
+
 /// May a register declared as `declared` stand where `type` is asked for?
 bool holds(isa::Type declared, isa::Type type, isa::Width width, isa::Registers registers);
 

@@ -24,8 +24,6 @@ using isa::OperandSpec;
 using isa::Type;
 using isa::TypeKind;
 
-bool is_integer(TypeKind kind) { return kind == TypeKind::Signed || kind == TypeKind::Unsigned; }
-
 /// The other floats are bits to ptxas (PTX ISA, "Fundamental Types").
 bool is_fundamental_float(Type type) {
   return type == Type::F16 || type == Type::F32 || type == Type::F64;

@@ -135,22 +135,26 @@ def test_handlers_of_this_tree():
     assert handlers.main() == 0
 
 
-def test_tidy_depends_on_the_headers_of_the_project_only():
-    root = tidy.ROOT
-    listing = f"""ninja: Entering directory `x'
-src/a.cpp.o: #deps 4, deps mtime 1 (VALID)
-    {root}/src/a.cpp
-    /usr/include/string
-    {root}/.venv/lib/nanobind.h
-    generated/include/ids.h
-
-src/b.cpp.o: #deps 0, deps mtime 2 (VALID)
-"""
-    build = root / "build" / "release"
-    assert tidy.read_dependencies(listing, build) == {
-        "src/a.cpp.o": [root / "src/a.cpp", build / "generated/include/ids.h"],
-        "src/b.cpp.o": [],
-    }
+def test_tidy_depends_on_the_headers_of_the_project_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(tidy, "ROOT", tmp_path)
+    for name, text in {
+        "src/a/a.cpp": '#include <string>\n#include "near.h"\n  # include "pyptx/far.h"\n',
+        "src/a/near.h": '// #include "comment.h"\n#include "part.inc"\n',
+        "src/a/part.inc": '#include "near.h"\n',
+        "src/a/comment.h": "",
+        "include/pyptx/far.h": '#include "other.h"\n#include "near.h"\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = (
+        f"c++ -I{tmp_path}/src/a -I{tmp_path}/include -I/usr/include -c {tmp_path}/src/a/a.cpp"
+    )
+    folders = tidy.folders_of(command)
+    assert folders == [tmp_path / "src/a", tmp_path / "include"]
+    found = [
+        str(path.relative_to(tmp_path)) for path in tidy.files_of(tmp_path / "src/a/a.cpp", folders)
+    ]
+    assert found == ["include/pyptx/far.h", "src/a/a.cpp", "src/a/near.h", "src/a/part.inc"]
 
 
 def test_tidy_digests_see_order_and_boundaries():

@@ -90,7 +90,7 @@ void mark_accumulator(const TensorOp& op, const Tcgen05Operands& operands) {
 namespace {
 
 /// What a thread keeps from one product to the next.
-struct Room {
+struct Tcgen05Room {
   Tcgen05Operands operands;
   std::vector<float> a;
   std::vector<float> b;
@@ -98,9 +98,9 @@ struct Room {
   std::vector<float*> vectors;
 };
 
-class Product {
+class Tcgen05Product {
  public:
-  Product(const TensorOp& op, Room& room)
+  Tcgen05Product(const TensorOp& op, Tcgen05Room& room)
       : op_(op), room_(room), layout_(op.layout()), ctas_(op.ctas()), i_(op.instruction) {}
 
   TensorProblem run() {
@@ -195,7 +195,7 @@ class Product {
   }
 
   const TensorOp& op_;
-  Room& room_;
+  Tcgen05Room& room_;
   layout::AccumulatorLayout layout_;
   std::vector<Cta*> ctas_;
   const layout::InstructionDescriptor& i_;
@@ -204,8 +204,8 @@ class Product {
 }  // namespace
 
 TensorProblem multiply(const TensorOp& op) {
-  thread_local Room room;
-  return Product(op, room).run();
+  thread_local Tcgen05Room room;
+  return Tcgen05Product(op, room).run();
 }
 
 }  // namespace pyptx::emu

@@ -18,7 +18,7 @@ namespace pyptx::emu {
 namespace {
 
 /// What a thread keeps from one product to the next.
-struct Room {
+struct WgmmaRoom {
   std::vector<float> a;
   std::vector<float> b;
   std::vector<float> sums;
@@ -26,9 +26,9 @@ struct Room {
   std::vector<u8> places;
 };
 
-class Product {
+class WgmmaProduct {
  public:
-  Product(Cta& cta, u32 warpgroup, const WgmmaOp& op, Room& room)
+  WgmmaProduct(Cta& cta, u32 warpgroup, const WgmmaOp& op, WgmmaRoom& room)
       : cta_(cta),
         first_(warpgroup * 4),
         op_(op),
@@ -198,7 +198,7 @@ class Product {
   const WgmmaOp& op_;
   WgmmaForm form_;
   const u32* list_;
-  Room& room_;
+  WgmmaRoom& room_;
   TileGaps a_gaps_;
   TileGaps b_gaps_;
 };
@@ -206,10 +206,10 @@ class Product {
 }  // namespace
 
 void perform(Cta& cta, u32 warpgroup, const WgmmaOp& op) {
-  thread_local Room room;
+  thread_local WgmmaRoom room;
   const WgmmaForm form = WgmmaForm::unpack(op.inst->imm);
   auto problem = form.a == Element::B1 ? multiply_bits(cta, warpgroup, op)
-                                       : Product(cta, warpgroup, op, room).run();
+                                       : WgmmaProduct(cta, warpgroup, op, room).run();
   if (problem) cta.warps[warpgroup * 4].fail(*op.inst, std::move(*problem));
 }
 

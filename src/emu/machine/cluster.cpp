@@ -18,7 +18,7 @@ constexpr u32 kQuantum = 2048;
 /// Rounds of timed-out waits without any event in between before it counts as a deadlock.
 constexpr u32 kStuckRounds = 32;
 /// What a cluster may print: more than anybody reads.
-constexpr std::size_t kMostOutput = 1U << 24;
+constexpr std::size_t kMostPrinted = 1U << 24;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Cluster::Cluster() = default;
 Cluster::~Cluster() = default;
 
 void Cluster::print(std::string_view text) {
-  const std::size_t room = kMostOutput - output.size();
+  const std::size_t room = kMostPrinted - output.size();
   output += text.substr(0, room);
   if (text.size() > room) lost_output += text.size() - room;
 }

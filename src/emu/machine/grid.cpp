@@ -42,7 +42,7 @@ constexpr u64 kStart = 256;
 /// Threads that a run is given at most, whatever it asks for.
 constexpr u64 kMostThreads = 1024;
 /// What is kept of what a launch prints.
-constexpr u64 kMostOutput = u64{1} << 26;
+constexpr u64 kMostKept = u64{1} << 26;
 
 u64 thread_count(const Launch& launch) {
   // Asked once: the answer comes from files, which is longer than a small launch.
@@ -218,8 +218,7 @@ class Grid {
     lost_output_ += cluster.lost_output;
     kept_output_ += cluster.output.size();
     output_.emplace(cluster.index, std::move(cluster.output));
-    while (!output_.empty() &&
-           (kept_output_ > kMostOutput || output_.rbegin()->first > last_kept_)) {
+    while (!output_.empty() && (kept_output_ > kMostKept || output_.rbegin()->first > last_kept_)) {
       const auto last = std::prev(output_.end());
       last_kept_ = std::min(last_kept_, last->first == 0 ? 0 : last->first - 1);
       kept_output_ -= last->second.size();

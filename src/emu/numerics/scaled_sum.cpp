@@ -67,15 +67,17 @@ float cut_to_f32(double value) {
   return std::bit_cast<float>(static_cast<u32>(narrow(value, kF32, Round::Zero)));
 }
 
-int exponent_of(float x, int least) { return x == 0 ? -4096 : std::max(std::ilogb(x), least); }
+int exact_exponent_of(float x, int least) {
+  return x == 0 ? -4096 : std::max(std::ilogb(x), least);
+}
 
 float one_scale(const ScaledTerms& terms, int shift, const SumRule& rule) {
-  int greatest = terms.c == 0 ? -4096 : exponent_of(terms.c, rule.least_c);
+  int greatest = terms.c == 0 ? -4096 : exact_exponent_of(terms.c, rule.least_c);
   for (u32 i = 0; i < terms.count; ++i) {
     const float a = terms.a[i * terms.stride];
     const float b = terms.b[i * terms.stride];
-    greatest =
-        std::max(greatest, exponent_of(a, rule.least_a) + exponent_of(b, rule.least_b) + shift);
+    greatest = std::max(
+        greatest, exact_exponent_of(a, rule.least_a) + exact_exponent_of(b, rule.least_b) + shift);
   }
   if (greatest < -2048) return 0;
   const int scale = rule.fraction_bits - greatest;
@@ -95,7 +97,7 @@ float scaled_sum(const ScaledTerms& terms, Numerics numerics, const SumRule& rul
   const u32 block = terms.count / terms.scales;
   const u32 step = terms.scales == 1 ? terms.count : std::min(block, kGroup);
   std::vector<double> significands{static_cast<double>(terms.c)};
-  std::vector<int> exponents{terms.c == 0 ? -4096 : exponent_of(terms.c, rule.least_c)};
+  std::vector<int> exponents{terms.c == 0 ? -4096 : exact_exponent_of(terms.c, rule.least_c)};
   float in_f32 = terms.c;
   double plain = terms.c;
   int shift = 0;

@@ -26,15 +26,15 @@ namespace {
 using driver::CubinCache;
 
 /// (cubin, log, compiler)
-using Row = std::tuple<nb::bytes, std::string, std::string>;
+using CacheRow = std::tuple<nb::bytes, std::string, std::string>;
 
-std::optional<Row> get(const CubinCache& cache, const std::string& digest) {
+std::optional<CacheRow> get(const CubinCache& cache, const std::string& digest) {
   const auto entry = [&] {
     const nb::gil_scoped_release release;
     return cache.get(digest);
   }();
   if (!entry) return std::nullopt;
-  return Row{nb::bytes(entry->cubin.data(), entry->cubin.size()), entry->log, entry->compiler};
+  return CacheRow{nb::bytes(entry->cubin.data(), entry->cubin.size()), entry->log, entry->compiler};
 }
 
 bool put(const CubinCache& cache, const std::string& digest, const nb::bytes& cubin,

@@ -66,8 +66,8 @@ std::optional<std::uint32_t> number(const Diagnostic& diagnostic) {
 using PlaceParts = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t,
                               std::uint32_t, std::string>;
 
-void refuse(std::string_view kind, std::vector<std::string> arguments,
-            std::vector<std::string> notes, std::optional<PlaceParts> place) {
+void raise_kind(std::string_view kind, std::vector<std::string> arguments,
+                std::vector<std::string> notes, std::optional<PlaceParts> place) {
   for (const diag::Kind known : diag::all_kinds()) {
     if (diag::info(known).name != kind) continue;
     Diagnostic diagnostic(known, {});
@@ -124,7 +124,7 @@ void bind_diag(nb::module_& m) {
       .def("__repr__", [](const Diagnostic& d) {
         return "Diagnostic(" + std::string(d.code()) + ": " + d.message() + ")";
       });
-  m.def("refuse", &refuse, nb::arg("kind"), nb::arg("arguments"), nb::arg("notes"),
+  m.def("refuse", &raise_kind, nb::arg("kind"), nb::arg("arguments"), nb::arg("notes"),
         nb::arg("place").none(),
         "Raises the error of a kind of the registry. `place` is (file, line, column, end line, end "
         "column, source line).");

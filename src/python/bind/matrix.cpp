@@ -51,13 +51,13 @@ std::optional<mma::BlockScale> to_block_scale(Tracer& t, nb::handle scale_a, nb:
 
 // One parameter for each keyword of the Python function.
 // NOLINTNEXTLINE(readability-function-size)
-void sync(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle dtype_a,
-          nb::handle dtype_b, nb::handle dtype_c, nb::handle d, nb::handle a, nb::handle b,
-          nb::handle c, const std::string& a_layout, const std::string& b_layout, const Text& kind,
-          const Text& rounding, const Text& bit_op, bool satfinite, nb::handle sp_meta,
-          std::int64_t sp_selector, bool sp_ordered, nb::handle scale_a, nb::handle scale_b,
-          nb::handle scale_dtype, const Text& scale_vec, nb::handle select_a, nb::handle select_b,
-          nb::handle pred) {
+void mma_sync(std::array<std::int64_t, 3> shape, nb::handle dtype_d, nb::handle dtype_a,
+              nb::handle dtype_b, nb::handle dtype_c, nb::handle d, nb::handle a, nb::handle b,
+              nb::handle c, const std::string& a_layout, const std::string& b_layout,
+              const Text& kind, const Text& rounding, const Text& bit_op, bool satfinite,
+              nb::handle sp_meta, std::int64_t sp_selector, bool sp_ordered, nb::handle scale_a,
+              nb::handle scale_b, nb::handle scale_dtype, const Text& scale_vec,
+              nb::handle select_a, nb::handle select_b, nb::handle pred) {
   mma::Arguments in;
   in.shape = shape;
   in.type_d = to_type(dtype_d);
@@ -118,8 +118,8 @@ void store_bf16(nb::handle frag, nb::handle smem_base, nb::handle lane, std::int
 
 void bind_matrix(nb::module_& ptx) {
   nb::module_ m = ptx.def_submodule("mma", "Matrix multiplication of one warp.");
-  m.def("sync", &sync, nb::kw_only(), "shape"_a, "dtype_d"_a, "dtype_a"_a, "dtype_b"_a, "dtype_c"_a,
-        "d"_a, "a"_a, "b"_a, "c"_a, "a_layout"_a = "row", "b_layout"_a = "col",
+  m.def("sync", &mma_sync, nb::kw_only(), "shape"_a, "dtype_d"_a, "dtype_a"_a, "dtype_b"_a,
+        "dtype_c"_a, "d"_a, "a"_a, "b"_a, "c"_a, "a_layout"_a = "row", "b_layout"_a = "col",
         "kind"_a = nb::none(), "rounding"_a = nb::none(), "bit_op"_a = nb::none(),
         "satfinite"_a = false, "sp_meta"_a = nb::none(), "sp_selector"_a = 0, "sp_ordered"_a = true,
         "scale_a"_a = nb::none(), "scale_b"_a = nb::none(), "scale_dtype"_a = "ue8m0",

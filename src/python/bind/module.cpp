@@ -27,7 +27,7 @@
 namespace pyptx::python {
 namespace {
 
-using VersionPair = std::pair<unsigned, unsigned>;
+using ModuleVersion = std::pair<unsigned, unsigned>;
 using SourceLine =
     std::tuple<std::size_t, std::string, std::uint32_t, std::uint32_t, std::vector<std::string>>;
 
@@ -151,7 +151,7 @@ void bind_module(nb::module_& m) {
       .def_prop_ro("target", &target, "What .target says.")
       .def_prop_ro("version",
                    [](const ModuleObject& o) {
-                     return VersionPair{o.module->version.major, o.module->version.minor};
+                     return ModuleVersion{o.module->version.major, o.module->version.minor};
                    })
       .def_prop_ro("entry", &entry_name, "The name of the only entry; else None.")
       .def_prop_ro(

@@ -26,7 +26,7 @@ namespace pyptx::python {
 namespace {
 
 using ir::OperandKind;
-using Value = std::variant<std::int64_t, double>;
+using Number = std::variant<std::int64_t, double>;
 
 nb::object location(const Part& part) {
   const diag::LocationTable& table = part.document->module().locations;
@@ -79,7 +79,7 @@ std::optional<std::string> operand_name(const OperandPart& part) {
   }
 }
 
-std::optional<Value> operand_value(const OperandPart& part) {
+std::optional<Number> operand_value(const OperandPart& part) {
   const ir::Operand& operand = part.operand;
   switch (operand.kind) {
     case OperandKind::Float32:

@@ -128,7 +128,7 @@ void bind_constructs(nb::module_& ptx) {
           "Runs body for 0 to total - 1, `unroll` times per trip of a loop.");
 }
 
-void bind_statements(nb::module_& ptx) {
+void bind_control_statements(nb::module_& ptx) {
   ptx.def(
       "label",
       [](const std::string& name) { traced([&](Tracer& t) { build::place_label(t, name); }); },
@@ -158,7 +158,7 @@ void reduction(nb::module_& warp, const char* name, BinaryOp op) {
       "Combine a register over groups of `width` lanes, in place; gives the register.");
 }
 
-void sync(nb::handle id, nb::handle count) {
+void barrier_sync(nb::handle id, nb::handle count) {
   traced([&](Tracer& t) {
     const Value barrier = need_value(t, id);
     build::bar_sync(t, barrier,
@@ -198,7 +198,7 @@ void bind_barriers(nb::module_& ptx) {
   reduction(warp, "reduce_max", BinaryOp::Max);
   reduction(warp, "reduce_min", BinaryOp::Min);
   nb::module_ bar = ptx.def_submodule("bar", "CTA barriers.");
-  bar.def("sync", &sync, "n"_a = 0, "count"_a = nb::none(),
+  bar.def("sync", &barrier_sync, "n"_a = 0, "count"_a = nb::none(),
           "Waits for the threads of the CTA, or `count` of them.");
   bar.def(
       "arrive",
@@ -207,7 +207,7 @@ void bind_barriers(nb::module_& ptx) {
       },
       "n"_a, "count"_a, "Arrives and goes on; `count` threads take part.");
   nb::class_<NamedBarrier>(ptx, "NamedBarrier")
-      .def("sync", [](const NamedBarrier& b) { sync(b.id, b.count); })
+      .def("sync", [](const NamedBarrier& b) { barrier_sync(b.id, b.count); })
       .def("arrive", [](const NamedBarrier& b) {
         traced(
             [&](Tracer& t) { build::bar_arrive(t, need_value(t, b.id), need_value(t, b.count)); });
@@ -234,7 +234,7 @@ void bind_barriers(nb::module_& ptx) {
 void bind_ptx_control(nb::module_& m) {
   auto ptx = nb::borrow<nb::module_>(m.attr("ptx"));
   bind_constructs(ptx);
-  bind_statements(ptx);
+  bind_control_statements(ptx);
   bind_barriers(ptx);
 }
 

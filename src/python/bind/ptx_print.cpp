@@ -23,7 +23,7 @@ namespace {
 using namespace nb::literals;
 using build::Tracer;
 
-void print(const std::string& format, const nb::args& values, nb::handle pred) {
+void print_formatted(const std::string& format, const nb::args& values, nb::handle pred) {
   traced([&](Tracer& t) {
     std::vector<build::Value> list;
     for (nb::handle value : values) list.push_back(need_value(t, value));
@@ -33,7 +33,7 @@ void print(const std::string& format, const nb::args& values, nb::handle pred) {
 }
 
 void bind_output(nb::module_& ptx) {
-  ptx.def("printf", &print, "fmt"_a, "regs"_a, "pred"_a = nb::none(),
+  ptx.def("printf", &print_formatted, "fmt"_a, "regs"_a, "pred"_a = nb::none(),
           "printf of the running kernel; each conversion is held against its value's type.");
   ptx.def(
       "assert_",
@@ -47,7 +47,7 @@ void bind_output(nb::module_& ptx) {
       "Fails the launch, naming file, line and message, where the predicate does not hold.");
 }
 
-void bind_statements(nb::module_& ptx) {
+void bind_output_statements(nb::module_& ptx) {
   ptx.def(
       "raw", [](const std::string& text) { traced([&](Tracer& t) { t.raw(text); }); }, "text"_a,
       "Text that goes into the kernel as it is, checked but for instructions the table has not.");
@@ -76,7 +76,7 @@ void bind_statements(nb::module_& ptx) {
 void bind_ptx_print(nb::module_& m) {
   auto ptx = nb::borrow<nb::module_>(m.attr("ptx"));
   bind_output(ptx);
-  bind_statements(ptx);
+  bind_output_statements(ptx);
 }
 
 }  // namespace pyptx::python

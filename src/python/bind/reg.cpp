@@ -218,7 +218,7 @@ void bind_register_classes(nb::module_& m) {
             return traced([&](Tracer& t) { return t.reg_by_name(to_type(type), name); });
           }),
           nb::arg("name"), nb::arg("dtype"));
-  reg.def_prop_ro("name", &name_of);
+  reg.def_prop_ro("name", [](Reg r) { return name_of(r); });
   reg.def_prop_ro("dtype", [](Reg r) { return type_object(r.type); });
   reg.def("__repr__", [](Reg r) { return support::concat("<Reg ", name_of(r), ">"); });
   bind_operators(reg);

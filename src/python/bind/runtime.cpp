@@ -97,8 +97,8 @@ driver::LaunchPlan make_plan(std::string entry, Triple grid, Triple block, Tripl
 
 void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint32_t tensor,
               std::uint32_t size, std::uint64_t bits, const layout::TensorMap& map) {
-  using Kind = driver::ParamSlot::Kind;
-  const bool is_scalar = kind == Kind::Scalar || kind == Kind::Argument;
+  using SlotKind = driver::ParamSlot::Kind;
+  const bool is_scalar = kind == SlotKind::Scalar || kind == SlotKind::Argument;
   if (!is_scalar && tensor >= plan.tensor_count) {
     throw nb::index_error("the plan counts fewer tensors");
   }
@@ -148,8 +148,8 @@ nb::bytes cubin(KernelImage& image) {
 }
 
 /// (cubin, log, compiler), with options of ptxas that launches do not have.
-std::tuple<nb::bytes, std::string, std::string> assemble(const KernelImage& image,
-                                                         std::vector<std::string> flags) {
+std::tuple<nb::bytes, std::string, std::string> assemble_image(const KernelImage& image,
+                                                               std::vector<std::string> flags) {
   auto assembled = [&] {
     nb::gil_scoped_release release;
     return image.assemble(image.target(), std::move(flags));
@@ -178,7 +178,7 @@ std::uint64_t cu_function(KernelImage& image) {
 
 void bind_plan(nb::module_& m) {
   using driver::LaunchPlan;
-  using Kind = driver::ParamSlot::Kind;
+  using SlotKind = driver::ParamSlot::Kind;
   nb::class_<layout::TensorMap>(m, "TensorMap")
       .def(
           "__init__",
@@ -212,28 +212,30 @@ void bind_plan(nb::module_& m) {
                   [](const std::string& text) { return unwrap(LaunchPlan::from_text(text)); })
       .def(
           "add_pointer",
-          [](LaunchPlan& p, std::uint32_t t) { add_slot(p, Kind::Pointer, t, 8, 0, {}); },
+          [](LaunchPlan& p, std::uint32_t t) { add_slot(p, SlotKind::Pointer, t, 8, 0, {}); },
           nb::arg("tensor"))
       .def(
           "add_scalar",
           [](LaunchPlan& p, std::uint64_t bits, std::uint32_t size) {
-            add_slot(p, Kind::Scalar, 0, size, bits, {});
+            add_slot(p, SlotKind::Scalar, 0, size, bits, {});
           },
           nb::arg("bits"), nb::arg("size"))
       .def(
           "add_argument",
-          [](LaunchPlan& p, std::uint32_t size) { add_slot(p, Kind::Argument, 0, size, 0, {}); },
+          [](LaunchPlan& p, std::uint32_t size) {
+            add_slot(p, SlotKind::Argument, 0, size, 0, {});
+          },
           nb::arg("size"), "A scalar that each launch brings.")
       .def(
           "add_map_pointer",
           [](LaunchPlan& p, std::uint32_t t, const layout::TensorMap& map) {
-            add_slot(p, Kind::MapPointer, t, 8, 0, map);
+            add_slot(p, SlotKind::MapPointer, t, 8, 0, map);
           },
           nb::arg("tensor"), nb::arg("map"))
       .def(
           "add_map_value",
           [](LaunchPlan& p, std::uint32_t t, const layout::TensorMap& map) {
-            add_slot(p, Kind::MapValue, t, 128, 0, map);
+            add_slot(p, SlotKind::MapValue, t, 128, 0, map);
           },
           nb::arg("tensor"), nb::arg("map"))
       .def(
@@ -267,7 +269,7 @@ void bind_image(nb::module_& m) {
                      return interop::Registry::instance().handle_of(image);
                    })
       .def("cubin", &cubin)
-      .def("assemble", &assemble, nb::arg("flags"))
+      .def("assemble", &assemble_image, nb::arg("flags"))
       .def("cu_function", &cu_function);
   m.attr("SCALAR_TYPES") = scalar_types();
   m.attr("MAX_TENSORS") = driver::kMaxTensors;

@@ -128,11 +128,11 @@ driver::Compiler compiler_kind(const std::string& name) {
 }
 
 /// (cubin, log, compiler)
-std::tuple<nb::bytes, std::string, std::string> assemble(const std::string& ptx,
-                                                         const std::string& target,
-                                                         std::vector<std::string> flags,
-                                                         bool use_cache,
-                                                         const std::string& compiler) {
+std::tuple<nb::bytes, std::string, std::string> assemble_text(const std::string& ptx,
+                                                              const std::string& target,
+                                                              std::vector<std::string> flags,
+                                                              bool use_cache,
+                                                              const std::string& compiler) {
   driver::AssembleOptions options;
   options.target = target;
   options.flags = std::move(flags);
@@ -196,7 +196,7 @@ void bind_runtime_device(nb::module_& m) {
       "Return the target to assemble a text's target for, so that it runs on the device.");
   m.def("add_compiler_folder", &driver::add_compiler_folder, nb::arg("folder"));
   m.def("find_compiler", &find_compiler);
-  m.def("assemble", &assemble, nb::arg("ptx"), nb::arg("target"),
+  m.def("assemble", &assemble_text, nb::arg("ptx"), nb::arg("target"),
         nb::arg("flags") = std::vector<std::string>{}, nb::kw_only(), nb::arg("use_cache") = true,
         nb::arg("compiler") = "best");
   m.def("occupancy", &occupancy, nb::arg("target"), nb::arg("registers"), nb::arg("shared"),

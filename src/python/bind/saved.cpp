@@ -27,9 +27,10 @@ namespace {
 using interop::SavedKernel;
 using interop::SavedTensor;
 /// name, dtype, shape, bytes, column_major
-using Row = std::tuple<std::string, std::string, std::vector<std::int64_t>, std::uint64_t, bool>;
+using TensorRow =
+    std::tuple<std::string, std::string, std::vector<std::int64_t>, std::uint64_t, bool>;
 
-std::vector<SavedTensor> tensors(const std::vector<Row>& rows) {
+std::vector<SavedTensor> tensors(const std::vector<TensorRow>& rows) {
   std::vector<SavedTensor> out;
   out.reserve(rows.size());
   for (const auto& [name, dtype, shape, bytes, column_major] : rows) {
@@ -38,8 +39,8 @@ std::vector<SavedTensor> tensors(const std::vector<Row>& rows) {
   return out;
 }
 
-std::vector<Row> rows(const std::vector<SavedTensor>& tensors) {
-  std::vector<Row> out;
+std::vector<TensorRow> rows(const std::vector<SavedTensor>& tensors) {
+  std::vector<TensorRow> out;
   out.reserve(tensors.size());
   for (const SavedTensor& tensor : tensors) {
     out.emplace_back(tensor.name, tensor.dtype, tensor.shape, tensor.bytes, tensor.column_major);
@@ -86,7 +87,7 @@ std::string add_binary(SavedKernel& kernel, const std::string& target,
   return unwrap(std::move(added), kernel.image->locations().get());
 }
 
-nb::bytes to_bytes(const SavedKernel& kernel) {
+nb::bytes saved_bytes(const SavedKernel& kernel) {
   const std::string bytes = unwrap(kernel.to_bytes());
   return nb::bytes(bytes.data(), bytes.size());
 }
@@ -114,7 +115,7 @@ void bind_saved(nb::module_& m) {
       .def(
           "__init__",
           [](SavedKernel* self, std::shared_ptr<interop::KernelImage> image,
-             const std::vector<Row>& inputs, const std::vector<Row>& outputs,
+             const std::vector<TensorRow>& inputs, const std::vector<TensorRow>& outputs,
              const std::vector<ScalarRow>& values) {
             new (self)
                 SavedKernel{std::move(image), tensors(inputs), tensors(outputs), scalars(values)};
@@ -133,7 +134,7 @@ void bind_saved(nb::module_& m) {
             return unwrap(SavedKernel::load({path.c_str(), path.size()}));
           },
           nb::arg("path"))
-      .def("to_bytes", &to_bytes)
+      .def("to_bytes", &saved_bytes)
       .def(
           "save",
           [](const SavedKernel& k, const nb::bytes& path) {

@@ -66,7 +66,7 @@ SharedAlloc wgmma_tile(nb::handle type, nb::handle shape, nb::handle major,
   });
 }
 
-nb::object get_item(const SharedView& view, nb::handle key) {
+nb::object get_view_item(const SharedView& view, nb::handle key) {
   return traced([&](Tracer& t) -> nb::object {
     const auto indices = to_indices(t, key, {"an index of shared memory", "key"});
     if (indices.size() == view.shape.size()) return nb::cast(build::load_element(t, view, indices));
@@ -74,7 +74,7 @@ nb::object get_item(const SharedView& view, nb::handle key) {
   });
 }
 
-void set_item(const SharedView& view, nb::handle key, nb::handle value) {
+void set_view_item(const SharedView& view, nb::handle key, nb::handle value) {
   traced([&](Tracer& t) {
     const auto indices = to_indices(t, key, {"an index of shared memory", "key"});
     // A number takes the element's type, as it does beside a register.
@@ -129,8 +129,8 @@ void bind_views(nb::module_& m) {
             return traced([&](Tracer& t) { return build::address_of(t, v.place); });
           },
           "The shared address in a 32-bit register.")
-      .def("__getitem__", &get_item, "key"_a)
-      .def("__setitem__", &set_item, "key"_a, "value"_a);
+      .def("__getitem__", &get_view_item, "key"_a)
+      .def("__setitem__", &set_view_item, "key"_a, "value"_a);
   const nb::class_<SharedAlloc, SharedView> alloc(m, "SharedAlloc",
                                                   "An allocation in shared memory.");
   const nb::class_<SharedSlice, SharedView> slice(m, "SharedSlice",

@@ -34,7 +34,7 @@ void write(const DeviceMemory& memory, const nb::bytes& bytes, const Stream& str
   unwrap(written);
 }
 
-nb::bytes read(const DeviceMemory& memory, const Stream& stream) {
+nb::bytes read_memory(const DeviceMemory& memory, const Stream& stream) {
   // Copied to where Python keeps them: results are large.
   PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(memory.bytes()));
   if (bytes == nullptr) throw nb::python_error();
@@ -86,7 +86,7 @@ void bind_stream(nb::module_& m) {
           nb::arg("device"), nb::arg("bytes"))
       .def_prop_ro("address", &DeviceMemory::address)
       .def("write", &write, nb::arg("data"), nb::arg("stream"))
-      .def("read", &read, nb::arg("stream"));
+      .def("read", &read_memory, nb::arg("stream"));
 }
 
 }  // namespace pyptx::python

@@ -168,13 +168,14 @@ tc::Source to_mma_source(Tracer& t, nb::handle value, bool is_tmem, const char* 
 
 // One parameter for each keyword of the Python function.
 // NOLINTNEXTLINE(readability-function-size)
-void mma(nb::handle d, nb::handle a, nb::handle b, nb::handle idesc, int cta_group,
-         const std::string& kind, nb::handle enable_input_d, std::optional<std::int64_t> scale_d,
-         bool sparse, bool ashift, const Text& collector_a, bool a_is_tmem, const Text& collector_b,
-         std::optional<std::int64_t> collector_buffer, bool ws, nb::handle sp_meta,
-         nb::handle disable_output_lane, nb::handle scale_a, nb::handle scale_b,
-         const Text& scale_vec, nb::handle zero_column_mask, nb::handle lut,
-         std::int64_t a_k_offset, std::int64_t b_k_offset, nb::handle pred) {
+void multiply(nb::handle d, nb::handle a, nb::handle b, nb::handle idesc, int cta_group,
+              const std::string& kind, nb::handle enable_input_d,
+              std::optional<std::int64_t> scale_d, bool sparse, bool ashift,
+              const Text& collector_a, bool a_is_tmem, const Text& collector_b,
+              std::optional<std::int64_t> collector_buffer, bool ws, nb::handle sp_meta,
+              nb::handle disable_output_lane, nb::handle scale_a, nb::handle scale_b,
+              const Text& scale_vec, nb::handle zero_column_mask, nb::handle lut,
+              std::int64_t a_k_offset, std::int64_t b_k_offset, nb::handle pred) {
   tc::MmaArguments in;
   in.kind = kind;
   in.cta_group = cta_group;
@@ -214,7 +215,7 @@ void mma(nb::handle d, nb::handle a, nb::handle b, nb::handle idesc, int cta_gro
 }
 
 void bind_mma(nb::module_& m) {
-  m.def("mma", &mma, "d"_a, "a"_a, "b"_a, "idesc"_a, nb::kw_only(), "cta_group"_a = 1,
+  m.def("mma", &multiply, "d"_a, "a"_a, "b"_a, "idesc"_a, nb::kw_only(), "cta_group"_a = 1,
         "kind"_a = "f16", "enable_input_d"_a = true, "scale_d"_a = nb::none(), "sparse"_a = false,
         "ashift"_a = false, "collector_a"_a = nb::none(), "a_is_tmem"_a = false,
         "collector_b"_a = nb::none(), "collector_buffer"_a = nb::none(), "ws"_a = false,

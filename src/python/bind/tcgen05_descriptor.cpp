@@ -63,8 +63,8 @@ build::Reg descriptor(nb::handle addr, std::int64_t stride_bytes, std::int64_t l
   });
 }
 
-build::Reg auto_descriptor(nb::handle base, nb::handle dtype, nb::handle shape, nb::handle major,
-                           std::uint32_t k_offset) {
+build::Reg matrix_descriptor(nb::handle base, nb::handle dtype, nb::handle shape, nb::handle major,
+                             std::uint32_t k_offset) {
   const isa::Type type = to_type(dtype);
   return traced([&](Tracer& t) {
     std::optional<layout::Swizzle> swizzle;
@@ -81,7 +81,7 @@ void bind_matrix_descriptors(nb::module_& m) {
         "leading_bytes"_a = 16, "swizzle"_a.none() = "128B", "base_offset"_a = 0,
         "byte_offset"_a = 0, "leading_is_address"_a = false,
         "A 64-bit register with a shared memory descriptor.");
-  m.def("auto_descriptor", &auto_descriptor, "base"_a, nb::kw_only(), "dtype"_a, "shape"_a,
+  m.def("auto_descriptor", &matrix_descriptor, "base"_a, nb::kw_only(), "dtype"_a, "shape"_a,
         "major"_a, "k_offset"_a = 0, "The descriptor of a tile; its shape is as stored.");
   m.def(
       "masked_descriptor",

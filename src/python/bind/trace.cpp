@@ -25,10 +25,10 @@
 namespace pyptx::python {
 namespace {
 
-using VersionPair = std::tuple<std::uint8_t, std::uint8_t>;
+using TracedVersion = std::tuple<std::uint8_t, std::uint8_t>;
 
 std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
-                                  std::optional<VersionPair> version, bool force_dynamic_shared,
+                                  std::optional<TracedVersion> version, bool force_dynamic_shared,
                                   std::string dynamic_shared_name, bool maps_by_value,
                                   bool line_info) {
   build::Options options;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "outcome.h"
+
 namespace pyptx::cli {
 namespace {
 
@@ -21,12 +23,6 @@ using testing::StartsWith;
 
 constexpr const char* kGood =
     ".version 8.0\n.target sm_90a\n.address_size 64\n\n.visible .entry k()\n{\n\tret;\n}\n";
-
-struct Outcome {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
 
 Outcome pyptx(const std::vector<std::string>& words, const std::string& input = "",
               bool is_terminal = false) {

@@ -12,18 +12,14 @@
 #include <optional>
 #include <sstream>
 
+#include "outcome.h"
+
 namespace pyptx::cli {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 using State = Finding::State;
-
-struct Outcome {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
 
 const Finding kTorch{"framework", "torch 2.13.0", State::Good, "CPU \"only\"", "", {{"cuda", ""}}};
 const Finding kBroken{"framework", "jax", State::Broken, "it does not import", "pip install", {}};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "outcome.h"
 #include "pyptx/cli/command.h"
 
 namespace pyptx::cli {
@@ -39,12 +40,6 @@ constexpr const char* kKernel = R"(.version 8.0
   ret;
 }
 )";
-
-struct Outcome {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
 
 Outcome run_kernel(std::vector<std::string> words, const std::string& text = kKernel) {
   words.insert(words.begin(), {"run", "-"});

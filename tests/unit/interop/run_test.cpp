@@ -17,7 +17,7 @@ namespace pyptx::interop {
 namespace {
 
 using driver::LaunchPlan;
-using Kind = driver::ParamSlot::Kind;
+using SlotKind = driver::ParamSlot::Kind;
 
 /// An entry that takes these parameters and does nothing.
 std::string empty_kernel(const std::string& parameters) {
@@ -74,7 +74,7 @@ TEST_F(RunTest, LaunchesOfAnImageShareItsVariables) {
   plan.entry = "kernel";
   plan.tensor_count = 1;
   driver::ParamSlot pointer;
-  pointer.kind = Kind::Pointer;
+  pointer.kind = SlotKind::Pointer;
   plan.params.push_back(pointer);
   KernelImage image(text, "sm_90a", plan, nullptr);
   KernelImage other(text, "sm_90a", plan, nullptr);
@@ -123,7 +123,7 @@ TEST_F(RunTest, APointerOfAHundredBytesIsNotPassed) {
   plan.entry = "kernel";
   plan.tensor_count = 1;
   plan.params.resize(1);
-  plan.params[0].kind = Kind::Pointer;
+  plan.params[0].kind = SlotKind::Pointer;
   plan.params[0].size = 100;
   EXPECT_EQ(plan.problem()->kind, diag::Kind::LaunchShape);
   KernelImage image(empty_kernel(".param .b8 p[100]"), "sm_90a", plan, nullptr);
@@ -174,7 +174,7 @@ TEST_F(RunTest, PlansThatDoNotFitTheKernelAreRefused) {
 
 TEST_F(RunTest, ScalarsAndTheGridOfACallReachTheKernel) {
   LaunchPlan plan = kernels::add_plan(100);
-  plan.params[3] = {Kind::Argument, 0, 4, 0, {}};
+  plan.params[3] = {SlotKind::Argument, 0, 4, 0, {}};
   KernelImage image(kernels::kAdd, "sm_90a", plan, nullptr);
   const HostTensor tensors[] = {tensor(a), tensor(b), tensor(c)};
   const std::uint64_t count[] = {40};
@@ -208,8 +208,8 @@ TEST_F(RunTest, BothFormsOfATensorMapReachTheKernel) {
   LaunchPlan plan;
   plan.entry = "kernel";
   plan.tensor_count = 1;
-  plan.params.push_back({Kind::MapPointer, 0, 8, 0, map});
-  plan.params.push_back({Kind::MapValue, 0, 128, 0, map});
+  plan.params.push_back({SlotKind::MapPointer, 0, 8, 0, map});
+  plan.params.push_back({SlotKind::MapValue, 0, 128, 0, map});
   KernelImage image(ptx, "sm_90a", plan, nullptr);
   const auto program = image.program();
   ASSERT_TRUE(program) << program.error().message();

@@ -43,25 +43,25 @@ std::uint32_t swizzle_bit_by_bit(std::uint32_t bits, std::uint32_t address) {
   return result;
 }
 
-struct Case {
+struct DescriptorCase {
   LayoutType type;
   Major major;
   std::uint32_t bytes;
 };
 
-std::string name_of(const testing::TestParamInfo<Case>& info) {
+std::string name_of(const testing::TestParamInfo<DescriptorCase>& info) {
   const char* types[] = {"none", "b128", "b64", "b32"};
   return std::string(types[static_cast<int>(info.param.type)]) +
          (info.param.major == Major::K ? "_k_" : "_mn_") + std::to_string(8 * info.param.bytes);
 }
 
-class Canonical : public testing::TestWithParam<Case> {
+class Canonical : public testing::TestWithParam<DescriptorCase> {
  protected:
   static constexpr std::uint32_t kLeading = 4096;
   static constexpr std::uint32_t kStride = 16384;
 
   /// The manual's layouts of (mn) and (k), T elements to 16 bytes, w chunks to a swizzle row.
-  static std::pair<Modes, Modes> layouts(const Case& c) {
+  static std::pair<Modes, Modes> layouts(const DescriptorCase& c) {
     const std::uint32_t t = 16 / c.bytes;
     const std::uint32_t lbo = kLeading / c.bytes;
     const std::uint32_t sbo = kStride / c.bytes;
@@ -94,7 +94,7 @@ class Canonical : public testing::TestWithParam<Case> {
 };
 
 TEST_P(Canonical, addresses_are_the_manuals) {
-  const Case c = GetParam();
+  const DescriptorCase c = GetParam();
   const auto [mn_layout, k_layout] = layouts(c);
   const MatrixDescriptor descriptor{8192, kLeading, kStride, 0, c.type};
   for (std::uint32_t mn = 0; mn < 64; ++mn) {
@@ -109,7 +109,7 @@ TEST_P(Canonical, addresses_are_the_manuals) {
 }
 
 TEST_P(Canonical, no_two_elements_share_a_byte) {
-  const Case c = GetParam();
+  const DescriptorCase c = GetParam();
   const MatrixDescriptor descriptor{0, kLeading, kStride, 0, c.type};
   std::set<std::uint32_t> seen;
   for (std::uint32_t mn = 0; mn < 64; ++mn) {
@@ -122,7 +122,7 @@ TEST_P(Canonical, no_two_elements_share_a_byte) {
 }
 
 TEST_P(Canonical, base_offset_moves_the_pattern_with_the_tile) {
-  const Case c = GetParam();
+  const DescriptorCase c = GetParam();
   // A tile whose pattern starts two lines of 128 bytes off is the aligned tile, moved.
   const MatrixDescriptor aligned{8192, kLeading, kStride, 0, c.type};
   const MatrixDescriptor moved{8192 + 256, kLeading, kStride, 2, c.type};
@@ -134,8 +134,8 @@ TEST_P(Canonical, base_offset_moves_the_pattern_with_the_tile) {
   }
 }
 
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
+std::vector<DescriptorCase> all_cases() {
+  std::vector<DescriptorCase> cases;
   for (const LayoutType type :
        {LayoutType::Interleave, LayoutType::B128, LayoutType::B64, LayoutType::B32}) {
     for (const Major major : {Major::K, Major::MN}) {

@@ -23,7 +23,7 @@ namespace {
 using ir::OperandKind;
 using ir::StatementKind;
 
-constexpr std::string_view kHeader = ".version 8.7\n.target sm_90a\n.address_size 64\n";
+constexpr std::string_view kParserHeader = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
 std::shared_ptr<ir::Module> parsed(std::string_view text) {
   auto result = parse(text);
@@ -33,7 +33,7 @@ std::shared_ptr<ir::Module> parsed(std::string_view text) {
 
 /// The function of a module with this body, whose declarations cover the usual registers.
 std::shared_ptr<ir::Module> with_body(std::string_view body) {
-  return parsed(std::string(kHeader) +
+  return parsed(std::string(kParserHeader) +
                 ".global .b32 g[8];\n.visible .entry k(.param .u64 p)\n{\n"
                 ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n" +
                 std::string(body) + "\n}\n");
@@ -174,7 +174,7 @@ TEST(Parser, HeaderVariations) {
 }
 
 TEST(Parser, ParametersKeepTheirPointerAttributes) {
-  const auto module = parsed(std::string(kHeader) +
+  const auto module = parsed(std::string(kParserHeader) +
                              ".entry k(.param .u64 .ptr .shared .align 16 a, .param .u64 .ptr b, "
                              ".param .u64 .ptr .align 8 c) { ret; }");
   const auto& parameters = module->functions.at(0)->parameters;
@@ -186,7 +186,7 @@ TEST(Parser, ParametersKeepTheirPointerAttributes) {
 }
 
 TEST(Parser, UnsizedArraysTakeTheSizeOfTheirInitializer) {
-  const auto module = parsed(std::string(kHeader) +
+  const auto module = parsed(std::string(kParserHeader) +
                              ".global .b32 a[] = {1, 2, 3};\n"
                              ".global .b16 b[][2] = {{1, 0}, {2, 3}};\n");
   EXPECT_EQ(module->variables.at(0).count, 3U);
@@ -199,7 +199,7 @@ TEST(Parser, UnsizedArraysTakeTheSizeOfTheirInitializer) {
 }
 
 TEST(Parser, DebugDirectivesAreKept) {
-  const auto module = parsed(std::string(kHeader) + R"(.file 1 "a.cu", 12, 34
+  const auto module = parsed(std::string(kParserHeader) + R"(.file 1 "a.cu", 12, 34
 .section .debug_str
 {
 info: .b8 1,2, -3
@@ -235,7 +235,7 @@ TEST(Parser, TheJudgeSeesEveryInstruction) {
   CountingJudge judge;
   ParseOptions options;
   options.judge = &judge;
-  const std::string text = std::string(kHeader) +
+  const std::string text = std::string(kParserHeader) +
                            ".entry k {\n.reg .b32 a;\nmov.u32 a, 0;\nadd.s32 a, a, 12;\nret;\n}\n";
   const ParseOutcome outcome = parse_all(text, "j.ptx", options);
   EXPECT_EQ(judge.calls, 3);

@@ -12,10 +12,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::string_view kHead = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+constexpr std::string_view kTextHead = ".version 8.0\n.target sm_90a\n.address_size 64\n";
 
 std::string module_of(const std::string& body) {
-  return std::string(kHead) +
+  return std::string(kTextHead) +
          ".visible .entry k()\n{\n\t.reg .u32 %r<4>;\n\t.reg .f32 %f<4>;\n"
          "\tmov.u32 %r0, 1;\n\tmov.f32 %f0, 0f3F800000;\n" +
          body + "\tret;\n}\n";
@@ -91,11 +91,11 @@ TEST(TextTest, NamesAndWordsAreJudgedNotParsed) {
   expect(module_of("\tcall (%r1), nothing, (%r0);\n"), "PTX0103");
   expect(module_of("\tL: .branchtargets M0<3>;\n"), "PTX0103");
   expect(module_of("\tC: .calltargets f;\n"), "PTX0103");
-  expect(std::string(kHead) + ".global .u64 p = other;\n", "PTX0103");
+  expect(std::string(kTextHead) + ".global .u64 p = other;\n", "PTX0103");
   expect(module_of("\t.reg .f32 a, a;\n"), "PTX0104");
   expect(module_of("\t.reg .f32 %r1;\n"), "PTX0104");
   expect(module_of("\tL:\n\tL:\n"), "PTX0104");
-  expect(std::string(kHead) + ".global .u32 k;\n.func k() { ret; }\n", "PTX0104");
+  expect(std::string(kTextHead) + ".global .u32 k;\n.func k() { ret; }\n", "PTX0104");
   expect(module_of("\tfrobnicate.b32 (%r1, %r2), {%r0}, (1 + 2), _;\n"), "PTX0201");
   expect(module_of("\tadd .u33 %r1, %r0, 1;\n"), "PTX0202");
   expect(module_of("\tmul.u32 %r1, %r0, %r0;\n"), "PTX0203");

@@ -15,8 +15,8 @@ namespace {
 
 /// inst.kind: destination type, kind2: source type, sub-modes in flag (.relu), sat, ftz, flag2
 /// (.satfinite), e: rounding to an integral value (0 none, 1 rni, 2 rzi, 3 rmi, 4 rpi).
-struct Spec {
-  explicit Spec(const Inst& inst)
+struct ConvertSpec {
+  explicit ConvertSpec(const Inst& inst)
       : to(static_cast<Ty>(inst.kind)), from(static_cast<Ty>(inst.kind2)) {}
   Ty to;
   Ty from;
@@ -65,7 +65,7 @@ double integral(double value, u32 mode) {
   }
 }
 
-u64 integer_to_integer(u64 raw, const Spec& spec, bool sat) {
+u64 integer_to_integer(u64 raw, const ConvertSpec& spec, bool sat) {
   const u32 from_bits = info(spec.from).bits;
   const u32 to_bits = info(spec.to).bits;
   const bool from_signed = is_signed(spec.from);
@@ -82,7 +82,7 @@ u64 integer_to_integer(u64 raw, const Spec& spec, bool sat) {
   return std::min(static_cast<u64>(value), high);
 }
 
-u64 float_to_integer(double value, const Spec& spec, u32 mode) {
+u64 float_to_integer(double value, const ConvertSpec& spec, u32 mode) {
   const u32 bits = info(spec.to).bits;
   if (std::isnan(value)) {
     const bool is_wide = spec.from == Ty::F64 || bits == 64;
@@ -136,7 +136,7 @@ u64 float_to_float(double value, Ty to, const Inst& inst) {
   return finish_float(bits, format, inst);
 }
 
-u64 integer_to_float(u64 raw, const Spec& spec, const Inst& inst) {
+u64 integer_to_float(u64 raw, const ConvertSpec& spec, const Inst& inst) {
   const u32 bits = info(spec.from).bits;
   Number number;
   if (is_signed(spec.from)) {
@@ -152,7 +152,7 @@ u64 integer_to_float(u64 raw, const Spec& spec, const Inst& inst) {
 
 /// What a conversion does to a NaN of `from`: canonical, but where f64 takes part its sign and the
 /// high bits of its payload stay, and a conversion of nothing changes nothing.
-u64 converted_nan(u64 raw, const Spec& spec, const Inst& inst, u64 canonical) {
+u64 converted_nan(u64 raw, const ConvertSpec& spec, const Inst& inst, u64 canonical) {
   const bool is_widening = spec.to == Ty::F32 && spec.from == Ty::Bf16 && !inst.ftz;
   const bool is_plain = spec.to == Ty::F32 || spec.to == Ty::F64;
   const bool is_same = is_plain && spec.to == spec.from && inst.e == 0 && !inst.ftz;
@@ -172,12 +172,12 @@ u64 converted_nan(u64 raw, const Spec& spec, const Inst& inst, u64 canonical) {
 }
 
 /// .ftz flushes an f32 input, but not on its way to f16.
-double flushed(double value, const Spec& spec, bool ftz) {
+double flushed(double value, const ConvertSpec& spec, bool ftz) {
   const bool is_single = spec.from == Ty::F32 && spec.to != Ty::F16;
   return ftz && is_single && std::fabs(value) < 0x1p-126 ? std::copysign(0.0, value) : value;
 }
 
-u64 convert(u64 raw, const Spec& spec, const Inst& inst) {
+u64 convert(u64 raw, const ConvertSpec& spec, const Inst& inst) {
   if (!is_float(spec.from)) {
     return is_float(spec.to) ? integer_to_float(raw, spec, inst)
                              : integer_to_integer(raw, spec, inst.sat);
@@ -190,7 +190,7 @@ u64 convert(u64 raw, const Spec& spec, const Inst& inst) {
 
 /// Extends the result to the destination register.
 Step convert_one(Warp& warp, const Inst& inst, u32 mask) {
-  const Spec spec(inst);
+  const ConvertSpec spec(inst);
   const u32 bits = info(spec.to).bits;
   each_active(mask, [&](u32 i) {
     const u64 value = convert(read_lane(warp, inst.a, inst.element_bytes, i), spec, inst);
@@ -208,7 +208,7 @@ Step convert_one(Warp& warp, const Inst& inst, u32 mask) {
 
 /// Two f32 into one packed register: a is the high part, b the low part.
 Step convert_pair(Warp& warp, const Inst& inst, u32 mask) {
-  const Spec spec(inst);
+  const ConvertSpec spec(inst);
   const u32 bits = info(spec.to).bits / 2U;
   each_active(mask, [&](u32 i) {
     const u64 high = convert(warp.lanes32(inst.a)[i], spec, inst);
@@ -220,7 +220,7 @@ Step convert_pair(Warp& warp, const Inst& inst, u32 mask) {
 
 /// A packed pair into a packed pair of another width (fp8 <-> f16).
 Step convert_packed(Warp& warp, const Inst& inst, u32 mask) {
-  const Spec spec(inst);
+  const ConvertSpec spec(inst);
   const u32 to = info(spec.to).bits / 2U;
   const u32 from = info(spec.from).bits / 2U;
   each_active(mask, [&](u32 i) {

@@ -56,7 +56,7 @@ double computed(Op op, Round round, double a, double b, double c) {
   }
 }
 
-bool is_half(Ty type) { return type == Ty::F16x2 || type == Ty::Bf16x2; }
+bool is_half_pair(Ty type) { return type == Ty::F16x2 || type == Ty::Bf16x2; }
 
 /// list: types of d, a, b, c; element_bytes: elements.
 Step mixed(Warp& warp, const Inst& inst, u32 mask) {
@@ -88,7 +88,7 @@ Step mixed(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-u32 elements_of(Ty type) {
+u32 elements_of_result(Ty type) {
   switch (type) {
     case Ty::F32:
       return 1;
@@ -111,8 +111,8 @@ Handler choose(Lowering& low, Op op) {
   out.ftz = low.take("ftz");
   out.flag2 = low.take("satfinite");
   out.kind = static_cast<u8>(op);
-  out.element_bytes = static_cast<u8>(elements_of(d));
-  out.flag = op == Op::Mul && is_half(second) && is_half(third);
+  out.element_bytes = static_cast<u8>(elements_of_result(d));
+  out.flag = op == Op::Mul && is_half_pair(second) && is_half_pair(third);
   // What is not named has the type of d; a product's second factor that of the first.
   Ty b = third == Ty::None ? d : third;
   if (op == Op::Fma && third == Ty::None) b = second;

@@ -98,7 +98,7 @@ Step convert_tf32(Warp& warp, const Inst& inst, u32 mask) {
 }
 
 /// Two s32 saturated to `kind`, a above b; c above both where there is room.
-Step pack(Warp& warp, const Inst& inst, u32 mask) {
+Step pack_integers(Warp& warp, const Inst& inst, u32 mask) {
   const Ty to = static_cast<Ty>(inst.kind);
   const u32 bits = info(to).bits;
   const i64 high = static_cast<i64>(low_bits(~0ULL, is_signed(to) ? bits - 1 : bits));
@@ -115,7 +115,7 @@ Step pack(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-void take_modes(Lowering& low) {
+void take_narrow_modes(Lowering& low) {
   low.out.round = low.take_rounding(Round::Nearest);
   low.out.flag = low.take("relu");
   low.out.flag2 = low.take("satfinite");
@@ -147,7 +147,7 @@ Handler select_cvt_narrow(Lowering& low) {
   Inst& out = low.out;
   const Ty to = low.take_type();
   const Ty from = low.take_type();
-  take_modes(low);
+  take_narrow_modes(low);
   if (out.ftz) return low.refuse(".ftz with .pzo is not in the manual");
   if (to == Ty::Tf32) {
     out.d = low.dest(0, Ty::B32);
@@ -177,7 +177,7 @@ Handler select_cvt_random(Lowering& low) {
   low.take("rs");
   const Ty to = low.take_type();
   const Ty from = low.take_type();
-  take_modes(low);
+  take_narrow_modes(low);
   out.kind = static_cast<u8>(to);
   out.d = low.dest(0, Ty::B32);
   set_sources(low, from, 2);
@@ -196,7 +196,7 @@ Handler select_cvt_pack(Lowering& low) {
   out.b = low.source(2, from);
   out.flag = rest != Ty::None;
   if (out.flag) out.c = low.source(3, rest);
-  return &pack;
+  return &pack_integers;
 }
 
 }  // namespace pyptx::emu

@@ -21,7 +21,7 @@ enum class Second : u8 { None, Add, Min, Max, Merge };
 using i128 = __int128;
 
 /// What the words of an instruction's list say; kind is the VideoOp, kind2 the Second.
-struct Spec {
+struct VideoSpec {
   Part a;
   Part b;
   Part d;
@@ -47,9 +47,9 @@ Part unpack(u64 bits) {
           ((bits >> 16) & 1U) != 0};
 }
 
-Spec spec_of(Warp& warp, const Inst& inst) {
+VideoSpec spec_of(Warp& warp, const Inst& inst) {
   const u32* list = warp.program->lists.data() + inst.list;
-  Spec spec;
+  VideoSpec spec;
   spec.a = unpack(list[0]);
   spec.b = unpack(list[1]);
   spec.d = unpack(list[2]);
@@ -71,7 +71,7 @@ i128 shifted(VideoOp op, i64 a, u32 amount, bool wraps) {
 
 /// Expanded: words are signed factors whatever their types say, and so is c; the sum of a vmad
 /// without a sign is shifted as a number of 64 bits.
-i128 multiplied(const Spec& spec, i64 a, i64 b, u32 c) {
+i128 multiplied(const VideoSpec& spec, i64 a, i64 b, u32 c) {
   const i64 x = spec.a.bits == 32 ? static_cast<i32>(a) : a;
   const i64 y = spec.b.bits == 32 ? static_cast<i32>(b) : b;
   const i64 z = static_cast<i32>(c);
@@ -81,7 +81,7 @@ i128 multiplied(const Spec& spec, i64 a, i64 b, u32 c) {
   return static_cast<u64>(sum) >> spec.scale;
 }
 
-i128 primary(VideoOp op, const Spec& spec, i64 a, i64 b, u32 c) {
+i128 primary(VideoOp op, const VideoSpec& spec, i64 a, i64 b, u32 c) {
   switch (op) {
     case VideoOp::Set:
       return holds(static_cast<Cmp>(spec.compare), a, b) ? 1 : 0;
@@ -122,7 +122,7 @@ i128 compared(VideoOp op, i128 value, bool is_saturated) {
   return is_cut ? static_cast<i32>(static_cast<u32>(value)) : value;
 }
 
-u32 finish(const Inst& inst, const Spec& spec, i128 value, u32 c) {
+u32 finish(const Inst& inst, const VideoSpec& spec, i128 value, u32 c) {
   const VideoOp op = static_cast<VideoOp>(inst.kind);
   // Expanded: c has the sign of vset's first source.
   const bool is_signed = op == VideoOp::Set ? spec.a.is_signed : spec.d.is_signed;
@@ -144,7 +144,7 @@ u32 finish(const Inst& inst, const Spec& spec, i128 value, u32 c) {
 }
 
 Step video(Warp& warp, const Inst& inst, u32 mask) {
-  const Spec spec = spec_of(warp, inst);
+  const VideoSpec spec = spec_of(warp, inst);
   const VideoOp op = static_cast<VideoOp>(inst.kind);
   const bool is_final_signed = spec.is_final_signed(op);
   each_active(mask, [&](u32 i) {

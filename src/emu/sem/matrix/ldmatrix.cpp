@@ -38,11 +38,11 @@ bool matrix_rows(Warp& warp, const Inst& inst, u32 count, bool is_write, std::by
 namespace {
 
 /// Where half `e` of register `m` of a lane lies: in the row whose address `lane` gives.
-struct Half {
+struct HalfRow {
   u8 lane;
   u8 byte;
 };
-using Halves = std::array<std::array<std::array<Half, 2>, kLanes>, 4>;  // [m][lane][e]
+using Halves = std::array<std::array<std::array<HalfRow, 2>, kLanes>, 4>;  // [m][lane][e]
 
 Halves make_halves(bool trans) {
   const layout::Fragment fragment = layout::ldmatrix_m8n8(4, trans);
@@ -65,7 +65,7 @@ const Halves& halves_of(const Inst& inst) {
   return inst.flag ? transposed : plain;
 }
 
-Step load(Warp& warp, const Inst& inst, u32 mask) {
+Step load_matrices(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   std::byte* at[kLanes];
@@ -77,7 +77,7 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
     for (u32 lane = 0; lane < kLanes; ++lane) {
       u16 pair[2];
       for (u32 e = 0; e < 2; ++e) {
-        const Half half = halves[m][lane][e];
+        const HalfRow half = halves[m][lane][e];
         std::memcpy(&pair[e], at[half.lane] + half.byte, 2);
       }
       result[m][lane] = pair[0] | static_cast<u32>(pair[1]) << 16;
@@ -89,7 +89,7 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-Step store(Warp& warp, const Inst& inst, u32 mask) {
+Step store_matrices(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   std::byte* at[kLanes];
@@ -101,7 +101,7 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
       const u32 value = warp.lanes32(list[m])[lane];
       for (u32 e = 0; e < 2; ++e) {
         const u16 bits = static_cast<u16>(value >> (16 * e));
-        const Half half = halves[m][lane][e];
+        const HalfRow half = halves[m][lane][e];
         std::memcpy(at[half.lane] + half.byte, &bits, 2);
       }
     });
@@ -109,7 +109,7 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-Handler choose(Lowering& low, bool is_load) {
+Handler choose_ldmatrix(Lowering& low, bool is_load) {
   low.ignore({"sync", "aligned"});
   const std::string_view num = low.take_any({"x1", "x2", "x4"});
   const Space space = take_space(low);
@@ -118,7 +118,7 @@ Handler choose(Lowering& low, bool is_load) {
   if (low.take("m8n8")) {
     low.out.flag = low.take("trans");
     if (!low.take("b16")) return nullptr;
-    handler = is_load ? &load : &store;
+    handler = is_load ? &load_matrices : &store_matrices;
   } else {
     registers = low.has("m16n16") ? 2 : 1;
     handler = byte_matrix_handler(low, is_load);
@@ -148,7 +148,7 @@ Handler choose(Lowering& low, bool is_load) {
 
 }  // namespace
 
-Handler select_ldmatrix(Lowering& low) { return choose(low, true); }
-Handler select_stmatrix(Lowering& low) { return choose(low, false); }
+Handler select_ldmatrix(Lowering& low) { return choose_ldmatrix(low, true); }
+Handler select_stmatrix(Lowering& low) { return choose_ldmatrix(low, false); }
 
 }  // namespace pyptx::emu

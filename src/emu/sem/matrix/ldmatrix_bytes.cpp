@@ -19,15 +19,15 @@ namespace {
 enum class Source : u8 { Bytes, SixBits, FourBits };
 
 // Inst: kind has the shape, kind2 the bytes of the address as everywhere, element_bytes the format.
-enum class Shape : u8 { M16N16, M8N16, M16N8 };
+enum class MatrixShape : u8 { M16N16, M8N16, M16N8 };
 
 layout::Fragment fragment_of(const Inst& inst) {
-  switch (static_cast<Shape>(inst.kind)) {
-    case Shape::M16N16:
+  switch (static_cast<MatrixShape>(inst.kind)) {
+    case MatrixShape::M16N16:
       return layout::ldmatrix_m16n16(inst.list_count / 2U);
-    case Shape::M8N16:
+    case MatrixShape::M8N16:
       return layout::ldmatrix_m8n16(inst.list_count);
-    case Shape::M16N8:
+    case MatrixShape::M16N8:
       return layout::stmatrix_m16n8(inst.list_count);
   }
   return {};
@@ -47,7 +47,7 @@ Step load_bytes(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   const layout::Fragment fragment = fragment_of(inst);
-  const u32 rows = static_cast<Shape>(inst.kind) == Shape::M16N16 ? 16 : 8;
+  const u32 rows = static_cast<MatrixShape>(inst.kind) == MatrixShape::M16N16 ? 16 : 8;
   const u32 matrices = rows == 16 ? inst.list_count / 2U : inst.list_count;
   std::byte* at[kLanes];
   if (!matrix_rows(warp, inst, rows * matrices, false, at)) return Step::Fault;
@@ -114,9 +114,9 @@ Step transpose(Warp& warp, const Inst& inst, u32 mask) {
 Handler byte_matrix_handler(Lowering& low, bool is_load) {
   Inst& out = low.out;
   const std::string_view shape = low.take_any({"m16n16", "m8n16", "m16n8"});
-  out.kind = static_cast<u8>(shape == "m16n16"  ? Shape::M16N16
-                             : shape == "m8n16" ? Shape::M8N16
-                                                : Shape::M16N8);
+  out.kind = static_cast<u8>(shape == "m16n16"  ? MatrixShape::M16N16
+                             : shape == "m8n16" ? MatrixShape::M8N16
+                                                : MatrixShape::M16N8);
   low.ignore({"trans"});  // the only direction that each of them has
   Source source = Source::Bytes;
   if (low.take("b8x16")) {

@@ -12,18 +12,18 @@
 namespace pyptx::emu {
 namespace {
 
-struct Shape {
+struct MmaShape {
   u32 m = 0;
   u32 n = 0;
   u32 k = 0;
 };
 
-std::optional<Shape> take_shape(Lowering& low) {
-  for (const Shape shape :
-       {Shape{8, 8, 4}, Shape{8, 8, 16}, Shape{8, 8, 32}, Shape{8, 8, 128}, Shape{16, 8, 4},
-        Shape{16, 8, 8}, Shape{16, 8, 16}, Shape{16, 8, 32}, Shape{16, 8, 64}, Shape{16, 8, 128},
-        Shape{16, 8, 256}, Shape{16, 16, 16}, Shape{16, 16, 8}, Shape{8, 32, 16},
-        Shape{32, 8, 16}}) {
+std::optional<MmaShape> take_mma_shape(Lowering& low) {
+  for (const MmaShape shape :
+       {MmaShape{8, 8, 4}, MmaShape{8, 8, 16}, MmaShape{8, 8, 32}, MmaShape{8, 8, 128},
+        MmaShape{16, 8, 4}, MmaShape{16, 8, 8}, MmaShape{16, 8, 16}, MmaShape{16, 8, 32},
+        MmaShape{16, 8, 64}, MmaShape{16, 8, 128}, MmaShape{16, 8, 256}, MmaShape{16, 16, 16},
+        MmaShape{16, 16, 8}, MmaShape{8, 32, 16}, MmaShape{32, 8, 16}}) {
     if (low.take("m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
                  std::to_string(shape.k))) {
       return shape;
@@ -39,7 +39,7 @@ Accumulator take_accumulator(Lowering& low) {
   return name == "f64" ? Accumulator::F64 : Accumulator::F32;
 }
 
-Element take_element(Lowering& low) {
+Element take_mma_element(Lowering& low) {
   return find_element(low.take_next({"f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1",
                                      "s8", "u8", "s4", "u4", "b1", "f64"}));
 }
@@ -48,7 +48,7 @@ u32 registers_of(Accumulator accumulator, u32 rows) {
   return accumulator == Accumulator::F16 ? rows / 8 : rows / 4;
 }
 
-void set_shape(MmaForm& form, const Shape& shape) {
+void set_shape(MmaForm& form, const MmaShape& shape) {
   form.rows = shape.m == 8 ? 8 : 16;
   form.row_blocks = shape.m / form.rows;
   form.column_blocks = shape.n / 8;
@@ -109,7 +109,7 @@ bool add_operands(Lowering& low, MmaForm& form) {
   return true;
 }
 
-Handler handler_of(const MmaForm& form, const Shape& shape) {
+Handler handler_of(const MmaForm& form, const MmaShape& shape) {
   if (form.a == Element::F64) return &run_mma_double;
   if (form.a == Element::B1) return &run_mma_bits;
   if (shape.m == 8 && shape.k == 4) return &run_mma_quads;
@@ -174,7 +174,7 @@ void take_kind(Lowering& low, MmaForm& form, bool& is_packed) {
   form.scale.is_ue4m3 = low.take_any({"ue8m0", "ue4m3"}) == "ue4m3";
 }
 
-Handler finish(Lowering& low, MmaForm form, const Shape& shape) {
+Handler finish(Lowering& low, MmaForm form, const MmaShape& shape) {
   set_shape(form, shape);
   const bool is_quads = shape.m == 8 && shape.k == 4 && form.a != Element::F64;
   if (is_quads) set_quads(form);
@@ -188,7 +188,7 @@ Handler finish(Lowering& low, MmaForm form, const Shape& shape) {
 
 Handler select_mma(Lowering& low) {
   low.ignore({"sync", "aligned"});
-  const std::optional<Shape> shape = take_shape(low);
+  const std::optional<MmaShape> shape = take_mma_shape(low);
   if (!shape) return nullptr;
   MmaForm form;
   form.a_by_rows = low.take_next({"row", "col"}) == "row";
@@ -199,8 +199,8 @@ Handler select_mma(Lowering& low) {
   bool is_packed = false;
   take_kind(low, form, is_packed);
   form.d = take_accumulator(low);
-  form.a = take_element(low);
-  form.b = take_element(low);
+  form.a = take_mma_element(low);
+  form.b = take_mma_element(low);
   form.c = take_accumulator(low);
   if (is_packed) form.a = form.b = Element::PackedE2M1;
   if (form.a == Element::F64) form.round = low.take_rounding(Round::Nearest);
@@ -221,13 +221,13 @@ Handler select_wmma_mma(Lowering& low) {
   // Fragments are the same for both layouts: wmma.load has put the elements into place.
   low.take_next({"row", "col"});
   low.take_next({"row", "col"});
-  const std::optional<Shape> shape = take_shape(low);
+  const std::optional<MmaShape> shape = take_mma_shape(low);
   if (!shape) return nullptr;
   form.round = low.take_rounding(Round::Nearest);
   form.d = take_accumulator(low);
   const bool has_types = low.has("s32") || low.has("bf16") || low.has("tf32") || low.has("f64");
-  form.a = has_types ? take_element(low) : Element::F16;
-  form.b = has_types ? take_element(low) : Element::F16;
+  form.a = has_types ? take_mma_element(low) : Element::F16;
+  form.b = has_types ? take_mma_element(low) : Element::F16;
   form.c = take_accumulator(low);
   if (info(form.a).is_integer) form.saturate = low.take("satfinite");
   return finish(low, form, *shape);

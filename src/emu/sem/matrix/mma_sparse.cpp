@@ -20,14 +20,15 @@ bool read_places(Warp& warp, const MmaForm& form, Places& places) {
   return sparse_places(pattern, warp.lanes32(form.sparsity.metadata), form.rows, places.data());
 }
 
-Step refuse(Warp& warp, const Inst& inst, std::string why) {
+Step refuse_sparse(Warp& warp, const Inst& inst, std::string why) {
   return warp.fail(inst,
                    diag::Diagnostic(diag::Kind::EmuOperandValue,
                                     {warp.program->source(inst).spelling->text, std::move(why)}));
 }
 
 Step refuse_metadata(Warp& warp, const Inst& inst) {
-  return refuse(warp, inst, "four bits of the sparsity metadata do not name two places in order");
+  return refuse_sparse(warp, inst,
+                       "four bits of the sparsity metadata do not name two places in order");
 }
 
 /// The scale bytes of the rows or columns, from the lanes that the selectors name.
@@ -94,7 +95,7 @@ Step run_mma_scaled(Warp& warp, const Inst& inst, u32 mask) {
   }
   Scales scales;
   if (!read_scales(warp, form.scale, scales)) {
-    return refuse(warp, inst, "a selector of scales is out of range");
+    return refuse_sparse(warp, inst, "a selector of scales is out of range");
   }
   MmaTile tile(warp, inst, form);
   tile.read_a(0, false);

@@ -15,7 +15,7 @@
 namespace pyptx::emu {
 namespace {
 
-Step refuse(Warp& warp, const Inst& inst, const std::string& why) {
+Step refuse_wgmma(Warp& warp, const Inst& inst, const std::string& why) {
   return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuAsync,
                                           {warp.program->source(inst).spelling->text, why}));
 }
@@ -32,9 +32,9 @@ WarpgroupQueue& queue_of(Warp& warp) { return warp.cta->wgmma[warp.id / 4]; }
 Step prepare(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = warp.converge(inst, warp.live, mask);
   if (step != Step::Next) return step;
-  if (mask != kAllLanes) return refuse(warp, inst, "lanes of the warp have exited");
+  if (mask != kAllLanes) return refuse_wgmma(warp, inst, "lanes of the warp have exited");
   if (warp.id / 4 * 4 + 4 > warp.cta->warps.size()) {
-    return refuse(warp, inst, "the block does not have four warps for this warpgroup");
+    return refuse_wgmma(warp, inst, "the block does not have four warps for this warpgroup");
   }
   return Step::Next;
 }
@@ -68,7 +68,7 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
   if (step != Step::Next) return step;
   const u32 predicate = warp.predicate(inst.c) ^ inst.flip;
   if (predicate != 0 && predicate != kAllLanes) {
-    return refuse(warp, inst, "scale-d differs between the lanes of the warp");
+    return refuse_wgmma(warp, inst, "scale-d differs between the lanes of the warp");
   }
   bool is_new = false;
   const bool had_shadow = warp.shadow != nullptr;
@@ -76,7 +76,7 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
   WarpgroupQueue::WarpState& state = queue.state(warp.id % 4);
   if (check_fence(warp, inst, state) != Step::Next) return Step::Fault;
   if (queue.is_full() && !queue.complete_oldest(*warp.cta, warp.id / 4)) {
-    return refuse(warp, inst, "the warps of the warpgroup are too many operations apart");
+    return refuse_wgmma(warp, inst, "the warps of the warpgroup are too many operations apart");
   }
   state.fly(inst);
   WgmmaOp& op = queue.next(warp.id % 4, is_new);
@@ -91,9 +91,10 @@ Step issue(Warp& warp, const Inst& inst, u32 mask) {
     if (observer != nullptr) op.ticket = observer->issued(warp, inst, 0);
   } else if (op.inst != &inst || op.a_descriptor != a || op.b_descriptor != b ||
              op.scale_d != (predicate != 0)) {
-    return refuse(warp, inst,
-                  "the warps of the warpgroup disagree about the instruction, its descriptors or "
-                  "scale-d");
+    return refuse_wgmma(
+        warp, inst,
+        "the warps of the warpgroup disagree about the instruction, its descriptors or "
+        "scale-d");
   }
   ++warp.cta->cluster->progress;
   RaceDetector* races = warp.cta->cluster->races.get();
@@ -142,7 +143,7 @@ void take_sync(Lowering& low) {
   low.ignore({"sync", "aligned", "fence", "commit_group", "wait_group", "mma_async"});
 }
 
-Element take_element(Lowering& low) {
+Element take_wgmma_element(Lowering& low) {
   return find_element(low.take_next({"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1"}));
 }
 
@@ -203,8 +204,8 @@ Handler select_wgmma_mma(Lowering& low) {
   form.saturate = low.take("satfinite");
   const std::string_view d = low.take_next({"f16", "f32", "s32"});
   form.d = d == "f16" ? Accumulator::F16 : d == "s32" ? Accumulator::S32 : Accumulator::F32;
-  form.a = take_element(low);
-  form.b = take_element(low);
+  form.a = take_wgmma_element(low);
+  form.b = take_wgmma_element(low);
   low.ignore({"and", "popc"});  // the only operation that .b1 has here
   if (form.a == Element::None || form.b == Element::None) {
     return low.refuse("its element types cannot run");

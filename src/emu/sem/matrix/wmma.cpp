@@ -24,7 +24,7 @@ struct Access {
   bool by_columns = false;
 };
 
-struct Shape {
+struct WmmaShape {
   u32 m = 0;
   u32 n = 0;
   u32 k = 0;
@@ -32,13 +32,13 @@ struct Shape {
 
 // Inst: b has the stride, kind the shape and the matrix, element_bytes the bits of an element, flag
 // says by columns; the rest as in any access.
-constexpr Shape kShapes[] = {{16, 16, 16}, {8, 32, 16}, {32, 8, 16}, {16, 16, 8},
-                             {8, 8, 4},    {8, 8, 32},  {8, 8, 128}};
+constexpr WmmaShape kShapes[] = {{16, 16, 16}, {8, 32, 16}, {32, 8, 16}, {16, 16, 8},
+                                 {8, 8, 4},    {8, 8, 32},  {8, 8, 128}};
 
 enum class Matrix : u8 { A, B, Accumulator };
 
 Access access_of(const Inst& inst) {
-  const Shape& shape = kShapes[inst.kind & 15U];
+  const WmmaShape& shape = kShapes[inst.kind & 15U];
   const auto matrix = static_cast<Matrix>(inst.kind >> 4);
   Access access;
   access.bits = inst.element_bytes;
@@ -89,7 +89,7 @@ bool each_piece(Warp& warp, const Inst& inst, bool is_write, Move&& move) {
   return true;
 }
 
-Step load(Warp& warp, const Inst& inst, u32 mask) {
+Step load_fragment(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   const u32* list = warp.program->lists.data() + inst.list;
@@ -116,7 +116,7 @@ Step load(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-Step store(Warp& warp, const Inst& inst, u32 mask) {
+Step store_fragment(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = converge_whole(warp, inst, mask);
   if (step != Step::Next) return step;
   const u32* list = warp.program->lists.data() + inst.list;
@@ -130,9 +130,9 @@ Step store(Warp& warp, const Inst& inst, u32 mask) {
   return is_done ? Step::Next : Step::Fault;
 }
 
-std::optional<u8> take_shape(Lowering& low) {
+std::optional<u8> take_wmma_shape(Lowering& low) {
   for (std::size_t i = 0; i < std::size(kShapes); ++i) {
-    const Shape& shape = kShapes[i];
+    const WmmaShape& shape = kShapes[i];
     if (low.take("m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
                  std::to_string(shape.k))) {
       return static_cast<u8>(i);
@@ -149,13 +149,13 @@ u32 take_bits(Lowering& low) {
 }
 
 /// The length of a row, or of a column where the matrix is stored by columns.
-u32 default_stride(const Shape& shape, Matrix matrix, bool by_columns) {
+u32 default_stride(const WmmaShape& shape, Matrix matrix, bool by_columns) {
   const u32 rows = matrix == Matrix::B ? shape.k : shape.m;
   const u32 columns = matrix == Matrix::A ? shape.k : shape.n;
   return by_columns ? rows : columns;
 }
 
-Handler choose(Lowering& low, bool is_load) {
+Handler choose_wmma(Lowering& low, bool is_load) {
   Inst& out = low.out;
   low.ignore({"sync", "aligned", "load", "store", "d"});
   const Matrix matrix = low.is_word("a")   ? Matrix::A
@@ -163,7 +163,7 @@ Handler choose(Lowering& low, bool is_load) {
                                            : Matrix::Accumulator;
   low.take("c");
   out.flag = low.take_any({"row", "col"}) == "col";
-  const std::optional<u8> shape = take_shape(low);
+  const std::optional<u8> shape = take_wmma_shape(low);
   if (!shape) return nullptr;
   const Space space = take_space(low);
   out.element_bytes = static_cast<u8>(take_bits(low));
@@ -186,12 +186,12 @@ Handler choose(Lowering& low, bool is_load) {
   low.access.kind = is_load ? MemoryAccess::Kind::Load : MemoryAccess::Kind::Store;
   low.access.bytes = static_cast<u16>(list.size() * bytes_of(type));
   low.access.is_opaque = true;
-  return is_load ? &load : &store;
+  return is_load ? &load_fragment : &store_fragment;
 }
 
 }  // namespace
 
-Handler select_wmma_load(Lowering& low) { return choose(low, true); }
-Handler select_wmma_store(Lowering& low) { return choose(low, false); }
+Handler select_wmma_load(Lowering& low) { return choose_wmma(low, true); }
+Handler select_wmma_store(Lowering& low) { return choose_wmma(low, false); }
 
 }  // namespace pyptx::emu

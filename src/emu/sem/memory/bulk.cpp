@@ -187,12 +187,12 @@ Step prefetch(Warp& warp, const Inst& inst, u32 mask) {
   return Step::Next;
 }
 
-Step commit(Warp& warp, const Inst&, u32 mask) {
+Step commit_bulk(Warp& warp, const Inst&, u32 mask) {
   warp.cta->cluster->bulk.commit(bulk_number(warp), mask);
   return Step::Next;
 }
 
-Step wait(Warp& warp, const Inst& inst, u32 mask) {
+Step wait_bulk(Warp& warp, const Inst& inst, u32 mask) {
   Cluster& cluster = *warp.cta->cluster;
   for (u32 rest = mask; rest != 0; rest &= rest - 1) {
     const u32 lane = Warp::first_lane(rest);
@@ -268,7 +268,7 @@ Handler select_bulk_prefetch(Lowering& low) {
 
 Handler select_bulk_commit(Lowering& low) {
   low.ignore({"async", "bulk", "commit_group"});
-  return &commit;
+  return &commit_bulk;
 }
 
 Handler select_bulk_wait(Lowering& low) {
@@ -277,7 +277,7 @@ Handler select_bulk_wait(Lowering& low) {
   const std::optional<i64> open = low.literal(low.operand(0));
   if (!open || *open < 0) return nullptr;
   low.out.imm = *open;
-  return &wait;
+  return &wait_bulk;
 }
 
 }  // namespace pyptx::emu

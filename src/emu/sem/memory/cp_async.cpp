@@ -108,14 +108,14 @@ Step copy(Warp& warp, const Inst& inst, u32 mask) {
   return settle(warp, inst, mask);
 }
 
-Step commit(Warp& warp, const Inst&, u32 mask) {
+Step commit_copies(Warp& warp, const Inst&, u32 mask) {
   queue_of(warp).commit(mask);
   if (RaceDetector* races = warp.cta->cluster->races.get()) races->commit_copies(warp, mask);
   return Step::Next;
 }
 
 /// imm: groups that may stay open; flag: wait_all, uncommitted copies included.
-Step wait(Warp& warp, const Inst& inst, u32 mask) {
+Step wait_copies(Warp& warp, const Inst& inst, u32 mask) {
   CopyQueue& queue = queue_of(warp);
   std::string problem;
   for (u32 rest = mask; rest != 0; rest &= rest - 1) {
@@ -211,17 +211,17 @@ Handler select_cp_async(Lowering& low) {
 
 Handler select_cp_async_commit(Lowering& low) {
   low.ignore({"async", "commit_group"});
-  return &commit;
+  return &commit_copies;
 }
 
 Handler select_cp_async_wait(Lowering& low) {
   low.ignore({"async", "wait_group"});
   low.out.flag = low.is_word("wait_all");
-  if (low.out.flag) return &wait;
+  if (low.out.flag) return &wait_copies;
   const std::optional<i64> open = low.literal(low.operand(0));
   if (!open || *open < 0) return nullptr;
   low.out.imm = *open;
-  return &wait;
+  return &wait_copies;
 }
 
 Handler select_cp_async_mbarrier_arrive(Lowering& low) {

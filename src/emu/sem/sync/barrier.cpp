@@ -17,16 +17,16 @@ Step refuse(Warp& warp, const Inst& inst, u32 id, const std::string& why) {
   return warp.fail(inst, diag::Diagnostic(diag::Kind::EmuBarrier, {std::to_string(id), why}));
 }
 
-enum class Reduce : u8 { None, Count, And, Or };
+enum class BarrierReduce : u8 { None, Count, And, Or };
 
 /// The result of a reduction, for the lanes that the barrier lets through.
 void give_result(Warp& warp, const Inst& inst, u32 mask, const NamedBarrier& bar) {
-  const Reduce what = static_cast<Reduce>(inst.kind2);
-  if (what == Reduce::Count) {
+  const BarrierReduce what = static_cast<BarrierReduce>(inst.kind2);
+  if (what == BarrierReduce::Count) {
     each_active(mask, [&](u32 lane) { warp.lanes32(inst.d)[lane] = bar.last_votes; });
-  } else if (what != Reduce::None) {
+  } else if (what != BarrierReduce::None) {
     const bool is_true =
-        what == Reduce::And ? bar.last_votes == bar.last_arrived : bar.last_votes != 0;
+        what == BarrierReduce::And ? bar.last_votes == bar.last_arrived : bar.last_votes != 0;
     u32& p = warp.predicate(inst.d);
     p = is_true ? p | mask : p & ~mask;
   }
@@ -82,7 +82,7 @@ Step barrier(Warp& warp, const Inst& inst, u32 mask) {
     const u32 votes = (warp.predicate(inst.c) ^ inst.flip) & mask;
     bar.votes += static_cast<u32>(std::popcount(votes));
     // Lanes that do not exist or have left count as arrived, and must not spoil an `and`.
-    if (is_whole_warp && static_cast<Reduce>(inst.kind2) == Reduce::And) {
+    if (is_whole_warp && static_cast<BarrierReduce>(inst.kind2) == BarrierReduce::And) {
       bar.votes += kLanes - static_cast<u32>(std::popcount(mask));
     }
   }
@@ -199,13 +199,14 @@ Handler select_bar(Lowering& low) {
   std::size_t next = 0;
   std::size_t count = low.count();
   if (is_reduction) {
-    const Reduce what = low.take("popc")  ? Reduce::Count
-                        : low.take("and") ? Reduce::And
-                                          : Reduce::Or;
+    const BarrierReduce what = low.take("popc")  ? BarrierReduce::Count
+                               : low.take("and") ? BarrierReduce::And
+                                                 : BarrierReduce::Or;
     low.take("or");
     low.take_type();
     out.kind2 = static_cast<u8>(what);
-    out.d = what == Reduce::Count ? low.dest(0, Ty::U32) : low.predicate_dest(low.operand(0));
+    out.d =
+        what == BarrierReduce::Count ? low.dest(0, Ty::U32) : low.predicate_dest(low.operand(0));
     bool negated = false;
     out.c = low.predicate(low.operand(--count), negated);
     out.flip = negated ? kAllLanes : 0;

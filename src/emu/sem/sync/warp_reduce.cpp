@@ -68,7 +68,7 @@ u32 reduced(Reduce op, bool is_signed, u32 a, u32 b) {
 }
 
 /// kind: Reduce, flag: signed.
-Step reduce(Warp& warp, const Inst& inst, u32 mask) {
+Step reduce_integer(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = gather(warp, inst, mask);
   if (step != Step::Next) return step;
   each_rendezvous(warp, inst, mask, [&](u32 lanes) {
@@ -145,7 +145,7 @@ Handler select_redux(Lowering& low) {
   out.a = low.source(1, type);
   out.e = low.source(2, Ty::B32);
   if (!is_known) return nullptr;
-  return type == Ty::F32 ? &reduce_float : &reduce;
+  return type == Ty::F32 ? &reduce_float : &reduce_integer;
 }
 
 }  // namespace pyptx::emu

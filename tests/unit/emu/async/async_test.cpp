@@ -14,7 +14,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Completion kPolicies[] = {Completion::Earliest, Completion::Latest, Completion::Random};
+constexpr Completion kEveryPolicy[] = {Completion::Earliest, Completion::Latest,
+                                       Completion::Random};
 
 alignas(64) std::array<std::byte, 128> map_a;
 alignas(64) std::array<std::byte, 128> map_b;
@@ -134,7 +135,7 @@ TEST(Async, TensorCopiesAndWgmmaGiveAMatrixProduct) {
                  reinterpret_cast<std::uint64_t>(a.data()));
   map_b = encode(tile_map(layout::MapType::BF16, 64, 128, 64, 64),
                  reinterpret_cast<std::uint64_t>(b.data()));
-  for (const Completion policy : kPolicies) {
+  for (const Completion policy : kEveryPolicy) {
     for (const std::uint64_t seed : {0, 5}) {
       Bench bench(gemm());
       std::vector<float> c(64 * 64, -1);

@@ -4,7 +4,9 @@
 // stores its results, and elements whose sums are exact.
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -125,6 +127,12 @@ inline const ElementType& element_type(const std::string& name) {
     if (type.name == name) return type;
   }
   return kTypes[0];
+}
+
+inline Word encode_accumulator(const std::string& type, double value) {
+  if (type == "f32") return std::bit_cast<Word>(static_cast<float>(value));
+  if (type == "f16") return element_type("f16").encode(value);
+  return static_cast<Word>(static_cast<std::int64_t>(value));
 }
 
 struct Matrix {

@@ -10,7 +10,7 @@
 namespace pyptx::emu {
 namespace {
 
-struct Case {
+struct MmaSparseCase {
   Word k;
   std::string d;
   std::string a;
@@ -19,7 +19,7 @@ struct Case {
   std::string kind{};
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.variant << c.k << c.d << c.a; }
+void PrintTo(const MmaSparseCase& c, std::ostream* out) { *out << c.variant << c.k << c.d << c.a; }
 
 struct Sparse {
   Matrix stored{16, 1};
@@ -69,15 +69,9 @@ Sparse random_sparse(Word k, const ElementType& type, Word selector, bool is_ord
   return sparse;
 }
 
-Word encode_accumulator(const std::string& type, double value) {
-  if (type == "f32") return std::bit_cast<Word>(static_cast<float>(value));
-  if (type == "f16") return element_type("f16").encode(value);
-  return static_cast<Word>(static_cast<std::int64_t>(value));
-}
+class MmaSparse : public ::testing::TestWithParam<MmaSparseCase> {};
 
-class MmaSparse : public ::testing::TestWithParam<Case> {};
-
-void check(const Case& c, Word selector, Numerics numerics) {
+void check(const MmaSparseCase& c, Word selector, Numerics numerics) {
   std::mt19937 random(c.k + selector);
   const ElementType& type = element_type(c.a);
   Sparse a = random_sparse(c.k, type, selector, c.variant != "sp", random);
@@ -120,15 +114,17 @@ TEST_P(MmaSparse, EverySelector) {
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, MmaSparse,
-    ::testing::Values(Case{16, "f32", "f16", 4}, Case{16, "f16", "f16", 4, "sp"},
-                      Case{32, "f32", "f16", 2}, Case{32, "f16", "f16", 2},
-                      Case{16, "f32", "bf16", 4}, Case{32, "f32", "bf16", 2, "sp"},
-                      Case{8, "f32", "tf32", 4}, Case{16, "f32", "tf32", 2, "sp"},
-                      Case{32, "s32", "s8", 2}, Case{64, "s32", "u8", 1, "sp"},
-                      Case{64, "s32", "s8", 1}, Case{64, "s32", "s4", 2}, Case{128, "s32", "u4", 1},
-                      Case{64, "f32", "e4m3", 1},
-                      Case{64, "f32", "e2m1", 1, "sp::ordered_metadata", ".kind::f8f6f4"},
-                      Case{64, "f16", "e3m2", 1, "sp::ordered_metadata", ".kind::f8f6f4"}));
+    ::testing::Values(MmaSparseCase{16, "f32", "f16", 4}, MmaSparseCase{16, "f16", "f16", 4, "sp"},
+                      MmaSparseCase{32, "f32", "f16", 2}, MmaSparseCase{32, "f16", "f16", 2},
+                      MmaSparseCase{16, "f32", "bf16", 4},
+                      MmaSparseCase{32, "f32", "bf16", 2, "sp"}, MmaSparseCase{8, "f32", "tf32", 4},
+                      MmaSparseCase{16, "f32", "tf32", 2, "sp"}, MmaSparseCase{32, "s32", "s8", 2},
+                      MmaSparseCase{64, "s32", "u8", 1, "sp"}, MmaSparseCase{64, "s32", "s8", 1},
+                      MmaSparseCase{64, "s32", "s4", 2}, MmaSparseCase{128, "s32", "u4", 1},
+                      MmaSparseCase{64, "f32", "e4m3", 1},
+                      MmaSparseCase{64, "f32", "e2m1", 1, "sp::ordered_metadata", ".kind::f8f6f4"},
+                      MmaSparseCase{64, "f16", "e3m2", 1, "sp::ordered_metadata",
+                                    ".kind::f8f6f4"}));
 
 const std::string kSparse =
     "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3}, "

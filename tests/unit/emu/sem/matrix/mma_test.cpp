@@ -9,7 +9,7 @@
 namespace pyptx::emu {
 namespace {
 
-struct Case {
+struct MmaCase {
   std::uint32_t m;
   std::uint32_t k;
   std::string d;
@@ -24,17 +24,11 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.spelling(); }
+void PrintTo(const MmaCase& c, std::ostream* out) { *out << c.spelling(); }
 
-Word encode_accumulator(const std::string& type, double value) {
-  if (type == "f32") return std::bit_cast<Word>(static_cast<float>(value));
-  if (type == "f16") return element_type("f16").encode(value);
-  return static_cast<Word>(static_cast<std::int64_t>(value));
-}
+class Mma : public ::testing::TestWithParam<MmaCase> {};
 
-class Mma : public ::testing::TestWithParam<Case> {};
-
-void check(const Case& c, Numerics numerics) {
+void check(const MmaCase& c, Numerics numerics) {
   std::mt19937 random(static_cast<unsigned>(c.m * 1000 + c.k));
   Matrix a = random_matrix(c.m, c.k, element_type(c.a), random);
   Matrix b = random_matrix(c.k, 8, element_type(c.b), random);
@@ -78,8 +72,8 @@ void check(const Case& c, Numerics numerics) {
 TEST_P(Mma, Fast) { check(GetParam(), Numerics::Fast); }
 TEST_P(Mma, Exact) { check(GetParam(), Numerics::Exact); }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<MmaCase> mma_cases() {
+  std::vector<MmaCase> all;
   for (const Word k : {8U, 16U}) {
     all.push_back({16, k, "f16", "f16", "f16"});
     all.push_back({16, k, "f32", "f16", "f16"});
@@ -119,7 +113,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Mma, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Forms, Mma, ::testing::ValuesIn(mma_cases()));
 
 TEST(MmaKinds, IntegersWrapUnlessTheySaturate) {
   Registers in(7);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kColumns = 24;
 
-struct Case {
+struct WgmmaCase {
   std::string d;
   std::string a;
   std::string b;
@@ -43,7 +43,7 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name(); }
+void PrintTo(const WgmmaCase& c, std::ostream* out) { *out << c.name(); }
 
 /// Bits of a value that the format holds as a normal number or zero.
 std::uint32_t encode_float(double value, int exponent_bits, int fraction_bits) {
@@ -72,7 +72,7 @@ double random_element(const std::string& type, std::mt19937& random) {
   return static_cast<int>(random() % 9) / 2.0 - 2;
 }
 
-using Matrix = std::vector<double>;  // rows x depth
+using Values = std::vector<double>;  // rows x depth
 
 void put(std::vector<std::uint8_t>& image, std::size_t at, std::uint32_t bits,
          std::uint32_t bytes) {
@@ -88,7 +88,7 @@ struct Tile {
 
 /// K-major without swizzle: core matrices of 8 rows of 16 bytes. Along K they are `lead` apart,
 /// along the rows 128.
-Tile k_major(const Matrix& matrix, std::uint32_t rows, const std::string& type,
+Tile k_major(const Values& matrix, std::uint32_t rows, const std::string& type,
              std::uint32_t bytes) {
   const std::uint32_t depth = 32 / bytes;
   const std::uint32_t lead = rows * 16;
@@ -107,7 +107,7 @@ Tile k_major(const Matrix& matrix, std::uint32_t rows, const std::string& type,
 
 /// MN-major with the 128-byte swizzle, 16-bit elements: k is the row of 128 bytes, groups of 8 k
 /// are 1024 bytes apart; chunk c of row r lies at c ^ (r % 8).
-Tile mn_major(const Matrix& matrix, std::uint32_t rows, const std::string& type) {
+Tile mn_major(const Values& matrix, std::uint32_t rows, const std::string& type) {
   Tile tile;
   tile.image.resize(2048);
   for (std::uint32_t r = 0; r < rows; ++r) {
@@ -121,7 +121,7 @@ Tile mn_major(const Matrix& matrix, std::uint32_t rows, const std::string& type)
 }
 
 /// The four registers of A of each of the 128 threads.
-std::vector<std::uint32_t> a_registers(const Matrix& matrix, const Case& c) {
+std::vector<std::uint32_t> a_registers(const Values& matrix, const WgmmaCase& c) {
   std::vector<std::uint32_t> words(128 * 4);
   const std::uint32_t per_word = 4 / c.element_bytes;
   for (std::uint32_t thread = 0; thread < 128; ++thread) {
@@ -148,7 +148,7 @@ std::string list(char prefix, std::uint32_t first, std::uint32_t count) {
 }
 
 /// p0: images of A then B, p1: the registers of A, p2: D, in and out. 128 threads.
-std::string kernel(const Case& c, const Tile& a, const Tile& b) {
+std::string kernel(const WgmmaCase& c, const Tile& a, const Tile& b) {
   const char prefix = c.d == "f32" ? 'f' : 'r';
   const std::uint32_t count = c.d_registers();
   const std::string type = c.d == "f32" ? "f32" : "b32";
@@ -202,7 +202,7 @@ std::pair<std::uint32_t, std::uint32_t> d_place(std::uint32_t row, std::uint32_t
   return {thread, column / 8 * 4 + (row % 16 / 8) * 2 + column % 2};
 }
 
-double expected_sum(const Case& c, const Matrix& a, const Matrix& b, std::uint32_t row,
+double expected_sum(const WgmmaCase& c, const Values& a, const Values& b, std::uint32_t row,
                     std::uint32_t column, double d) {
   double sum = 0;
   for (std::uint32_t k = 0; k < c.depth(); ++k) {
@@ -212,20 +212,20 @@ double expected_sum(const Case& c, const Matrix& a, const Matrix& b, std::uint32
   return c.scale_d ? sum + d : sum;
 }
 
-std::uint32_t d_bits(const Case& c, double value) {
+std::uint32_t d_bits(const WgmmaCase& c, double value) {
   if (c.d == "f32") return encode_float(value, 8, 23);
   if (c.d == "f16") return encode_float(value, 5, 10);
   if (c.saturate) value = std::clamp(value, -2147483648.0, 2147483647.0);
   return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));  // else it wraps
 }
 
-class Wgmma : public testing::TestWithParam<Case> {};
+class Wgmma : public testing::TestWithParam<WgmmaCase> {};
 
 TEST_P(Wgmma, IsTheProductOfTheManual) {
-  const Case& c = GetParam();
+  const WgmmaCase& c = GetParam();
   std::mt19937 random(11);
-  Matrix a(64 * c.depth());
-  Matrix b(std::size_t{kColumns} * c.depth());
+  Values a(64 * c.depth());
+  Values b(std::size_t{kColumns} * c.depth());
   for (double& v : a) v = random_element(c.a, random);
   for (double& v : b) v = random_element(c.b, random);
   const Tile tile_a = c.trans_a ? mn_major(a, 64, c.a) : k_major(a, 64, c.a, c.element_bytes);
@@ -265,8 +265,8 @@ TEST_P(Wgmma, IsTheProductOfTheManual) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<WgmmaCase> wgmma_cases() {
+  std::vector<WgmmaCase> all;
   for (const char* d : {"f16", "f32"}) all.push_back({d, "f16", "f16", 2});
   all.push_back({"f32", "bf16", "bf16", 2});
   all.push_back({"f32", "tf32", "tf32", 4});
@@ -281,7 +281,7 @@ std::vector<Case> cases() {
   }
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i) {
-    Case c = all[i];
+    WgmmaCase c = all[i];
     c.a_in_registers = true;
     all.push_back(c);
     c.scale_d = false;
@@ -303,7 +303,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Wgmma, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Forms, Wgmma, testing::ValuesIn(wgmma_cases()),
                          [](const auto& one) { return one.param.name(); });
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace pyptx::emu {
 namespace {
 
-struct Case {
+struct WmmaCase {
   std::string shape;
   Word m;
   Word n;
@@ -25,9 +25,9 @@ struct Case {
   Word d_registers;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.shape << "." << c.d << "." << c.a; }
+void PrintTo(const WmmaCase& c, std::ostream* out) { *out << c.shape << "." << c.d << "." << c.a; }
 
-class Wmma : public ::testing::TestWithParam<Case> {};
+class Wmma : public ::testing::TestWithParam<WmmaCase> {};
 
 std::vector<std::uint8_t> image(Matrix& matrix, bool by_columns, Word stride, Word bits,
                                 const std::function<Word(double)>& encode) {
@@ -48,7 +48,7 @@ std::vector<std::uint8_t> image(Matrix& matrix, bool by_columns, Word stride, Wo
 }
 
 TEST_P(Wmma, FromMemoryToMemory) {
-  const Case& c = GetParam();
+  const WmmaCase& c = GetParam();
   std::mt19937 random(c.m + c.k);
   const ElementType bit{"b1", 1, 0, 0, false};
   const ElementType& type = c.a == "b1" ? bit : element_type(c.a);
@@ -116,20 +116,20 @@ TEST_P(Wmma, FromMemoryToMemory) {
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, Wmma,
-    ::testing::Values(Case{"m16n16k16", 16, 16, 16, "f32", "f16", false, false, false, 8, 8, 8},
-                      Case{"m16n16k16", 16, 16, 16, "f16", "f16", true, true, true, 8, 8, 4},
-                      Case{"m8n32k16", 8, 32, 16, "f32", "f16", true, false, false, 8, 8, 8},
-                      Case{"m32n8k16", 32, 8, 16, "f16", "f16", false, true, false, 8, 8, 4},
-                      Case{"m16n16k16", 16, 16, 16, "f32", "bf16", false, false, true, 4, 4, 8},
-                      Case{"m8n32k16", 8, 32, 16, "f32", "bf16", false, true, false, 2, 8, 8},
-                      Case{"m32n8k16", 32, 8, 16, "f32", "bf16", true, false, false, 8, 2, 8},
-                      Case{"m16n16k8", 16, 16, 8, "f32", "tf32", false, false, false, 4, 4, 8},
-                      Case{"m16n16k16", 16, 16, 16, "s32", "s8", false, false, false, 2, 2, 8},
-                      Case{"m32n8k16", 32, 8, 16, "s32", "u8", true, true, false, 4, 1, 8},
-                      Case{"m8n32k16", 8, 32, 16, "s32", "s8", false, true, true, 1, 4, 8},
-                      Case{"m8n8k32", 8, 8, 32, "s32", "s4", false, false, false, 1, 1, 2},
-                      Case{"m8n8k32", 8, 8, 32, "s32", "u4", false, false, true, 1, 1, 2},
-                      Case{"m8n8k128", 8, 8, 128, "s32", "b1", false, false, false, 1, 1, 2}));
+    ::testing::Values(WmmaCase{"m16n16k16", 16, 16, 16, "f32", "f16", false, false, false, 8, 8, 8},
+                      WmmaCase{"m16n16k16", 16, 16, 16, "f16", "f16", true, true, true, 8, 8, 4},
+                      WmmaCase{"m8n32k16", 8, 32, 16, "f32", "f16", true, false, false, 8, 8, 8},
+                      WmmaCase{"m32n8k16", 32, 8, 16, "f16", "f16", false, true, false, 8, 8, 4},
+                      WmmaCase{"m16n16k16", 16, 16, 16, "f32", "bf16", false, false, true, 4, 4, 8},
+                      WmmaCase{"m8n32k16", 8, 32, 16, "f32", "bf16", false, true, false, 2, 8, 8},
+                      WmmaCase{"m32n8k16", 32, 8, 16, "f32", "bf16", true, false, false, 8, 2, 8},
+                      WmmaCase{"m16n16k8", 16, 16, 8, "f32", "tf32", false, false, false, 4, 4, 8},
+                      WmmaCase{"m16n16k16", 16, 16, 16, "s32", "s8", false, false, false, 2, 2, 8},
+                      WmmaCase{"m32n8k16", 32, 8, 16, "s32", "u8", true, true, false, 4, 1, 8},
+                      WmmaCase{"m8n32k16", 8, 32, 16, "s32", "s8", false, true, true, 1, 4, 8},
+                      WmmaCase{"m8n8k32", 8, 8, 32, "s32", "s4", false, false, false, 1, 1, 2},
+                      WmmaCase{"m8n8k32", 8, 8, 32, "s32", "u4", false, false, true, 1, 1, 2},
+                      WmmaCase{"m8n8k128", 8, 8, 128, "s32", "b1", false, false, false, 1, 1, 2}));
 
 TEST(WmmaMemory, OutOfBoundsIsReported) {
   std::vector<float> c(16 * 16 - 1);
