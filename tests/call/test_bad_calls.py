@@ -19,8 +19,9 @@ import pytest
 from pyptx import _core, torch_support
 from pyptx._errors import LaunchError
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from pyptx._torch.eager import kind_problem, memory_problem  # noqa: E402
 from support.bad_calls import (  # noqa: E402

@@ -20,8 +20,9 @@ from pyptx import BoundKernel, LaunchError, Layout, Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
 from support import bad_calls, sample_kernels
 from support.assembling import needs_assembler
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 cuda = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -352,7 +353,7 @@ def test_launch_refuses_to_lose_gradients_and_to_write_what_is_read_only() -> No
 
 
 def test_jax_arrays_are_left_to_jax() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     k = sample_kernels.build_vector_add()
     x = jax.numpy.ones(8, dtype="float32")
     with pytest.raises(TypeError, match=r"JAX prepares calls itself, in jax\.jit"):

@@ -22,6 +22,7 @@ from pyptx._captures.walk import MOST_BYTES
 from pyptx.types import f32, u32
 from support.captured import functions, objects  # noqa: F401
 from support.captured.values import CASES
+from support.packages import need
 from support.reading_kernels import make
 from support.tree import ROOT
 
@@ -65,7 +66,7 @@ def slow_calls(k: Any) -> int:
 
 @pytest.mark.parametrize("name", CASES)
 def test_calls_after_the_first_stay_in_c(name: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     read, changes = CASES[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("error", CaptureWarning)
@@ -84,7 +85,7 @@ def test_calls_after_the_first_stay_in_c(name: str) -> None:
 
 def example_subjects(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the kernels of the examples with tensors to call them on, as the launch bench does."""
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     monkeypatch.syspath_prepend(ROOT / "bench")
     arms = importlib.import_module("arms")
     examples = importlib.import_module("arms_examples")
@@ -111,7 +112,7 @@ def test_calls_of_every_example_stay_in_c(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_template_values_and_scalars_stay_in_c() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
 
     @kernel(
         in_specs=(Tile("N", f32),),
@@ -159,7 +160,7 @@ def test_template_values_and_scalars_stay_in_c() -> None:
 
 
 def test_what_a_dropped_specialisation_runs_may_call_the_kernel() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
 
     @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), block=(1, 1, 1))
     def write(X, Y, *, items):
@@ -210,7 +211,7 @@ def test_values_that_pose_as_others_and_deep_ones() -> None:
 
 
 def test_kernels_that_write_their_inputs_and_column_major_ones_stay_in_c() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
 
     @kernel(in_specs=(Tile(4, f32),), grid=(4, 1, 1), block=(1, 1, 1))
     def double(X):
@@ -330,7 +331,7 @@ def test_what_cannot_be_compared_is_told_at_the_line_that_reads_it() -> None:
 
 
 def test_a_template_value_that_cannot_be_watched_is_told() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
 
     @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), block=(1, 1, 1))
     def write(X, Y, *, table):
@@ -347,7 +348,7 @@ def test_a_template_value_that_cannot_be_watched_is_told() -> None:
 
 
 def test_a_change_during_the_trace_is_not_learnt() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     settings = Settings()
 
     @kernel(in_specs=(Tile(1, f32),), out_specs=(Tile(1, f32),), grid=(1, 1, 1), block=(1, 1, 1))

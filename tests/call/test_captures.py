@@ -20,6 +20,7 @@ import pytest
 from pyptx import Tile, _core, ptx
 from pyptx._captures.captures import Captures, freeze
 from pyptx.types import u32
+from support.packages import need
 from support.reading_kernels import Base, check_changes, make
 
 VALUE: Any = 1.0
@@ -82,7 +83,7 @@ def test_a_captured_variable_and_mutable_ones(arrays: str) -> None:
 
 
 def test_a_captured_tensor() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     tensor = torch.ones(1)
     check_changes(lambda: tensor[0], lambda: tensor.fill_(3.0))
 
@@ -135,7 +136,7 @@ def test_the_dict_of_template_values_is_not_watched() -> None:
 
 
 def test_what_need_not_be_traced_again() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     config = collections.namedtuple("config", "number")(3.0)
     x = torch.zeros(1)
     held: dict[str, Any] = {"number": 1000.5}
@@ -152,7 +153,7 @@ def test_what_need_not_be_traced_again() -> None:
 
 
 def test_equal_values_in_new_objects_are_watched_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     monkeypatch.setattr(sys.modules[__name__], "VALUE", 1000.5)
     k = make(reads_global)
     x = torch.zeros(1)
@@ -242,7 +243,7 @@ def test_the_call_in_python_and_the_call_in_c_agree() -> None:
 
 
 def test_changes_while_other_threads_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     monkeypatch.setattr(sys.modules[__name__], "VALUE", 0.0)
     k = make(reads_global)
     wrong: list[float] = []

@@ -17,6 +17,7 @@ from pyptx import Tile, kernel, ptx, reg
 from pyptx._captures.captures import Captures
 from pyptx._captures.code_names import names_read
 from pyptx.types import f32, u32
+from support.packages import need
 from support.reading_kernels import Base, check_changes
 
 STAGES: Any = 1.0
@@ -116,7 +117,7 @@ def test_a_grid_that_is_an_object(stages: Any) -> None:
         ptx.inst.st.global_.u32(ptx.addr(py), ptx.special.nctaid.x())
         ptx.ret()
 
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     x = torch.zeros(1, dtype=torch.uint32)
     for number in (1, 2, 3):
         set_stages(float(number))
@@ -211,7 +212,7 @@ def test_code_with_many_names_is_read() -> None:
 
 
 def test_what_special_methods_read_does_not_make_a_kernel_opaque(stages: Any) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
 
     class Config:
         def __init__(self) -> None:

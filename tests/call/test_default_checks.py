@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.packages import need
+
 PROGRAM = """
 import sys
 import numpy as np
@@ -70,9 +72,9 @@ def run(framework: str, tmp_path: Path, checks: str | None = None) -> str:
 @pytest.mark.parametrize("framework", ["numpy", "bound", "torch", "compiled", "jax"])
 def test_a_call_finds_the_race(framework: str, tmp_path: Path) -> None:
     if framework in ("torch", "compiled"):
-        pytest.importorskip("torch")
+        need("torch")
     if framework == "jax":
-        pytest.importorskip("jax")
+        need("jax")
     assert "PTX0920" in run(framework, tmp_path)
 
 

@@ -17,6 +17,7 @@ from pyptx._captures.captures import Captures
 from pyptx.kernel import Kernel, TensorSpec, TmaDescriptorHandle
 from pyptx.types import bf16, f32, u32
 from support import sample_kernels
+from support.packages import need
 from support.sample_kernels import scaled_copy
 from support.tree import TESTS
 
@@ -170,7 +171,7 @@ def test_changed_closure_value_is_seen() -> None:
 
 
 def test_changed_closure_value_is_seen_after_the_fast_path_has_learnt() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     factor = 2.0
 
     @one_tile()
@@ -247,7 +248,7 @@ def test_value_that_cannot_be_compared_is_traced_again() -> None:
 
 
 def test_grid_callable_that_reads_a_changed_value() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     rows = 1
 
     @kernel(

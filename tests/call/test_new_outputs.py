@@ -10,6 +10,7 @@ import pytest
 
 from pyptx import EmulatorError, OutputWarning, Tile, kernel, ptx, reg
 from pyptx.types import u32
+from support.packages import need
 
 WORDS = 64
 X = np.arange(WORDS, dtype=np.uint32)
@@ -53,7 +54,7 @@ def test_a_call_and_a_bound_kernel_say_so_too() -> None:
 
 
 def test_torch_tensors() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     x = torch.arange(WORDS, dtype=torch.int32).view(torch.uint32)
     half = some(32)
     for _ in range(2):  # traced, then by the entry in C++
@@ -65,7 +66,7 @@ def test_torch_tensors() -> None:
 
 
 def test_jax_arrays() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     with pytest.raises(Exception, match="PTX0921"):
         some(32, adds=True)(jax.numpy.asarray(X)).block_until_ready()
     assert (some(64)(jax.numpy.asarray(X)) == X).all()

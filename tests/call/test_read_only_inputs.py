@@ -13,6 +13,7 @@ import pytest
 import pyptx
 from pyptx import EmulatorError, Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
+from support.packages import need
 
 N = 32
 
@@ -90,7 +91,7 @@ def test_an_input_that_is_the_output() -> None:
 
 
 def test_torch_tensors() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     x = torch.zeros(N)
     for call in (
         lambda: careless(x),
@@ -109,7 +110,7 @@ def test_torch_tensors() -> None:
 
 
 def test_jax_arrays() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     with jax.default_device(jax.devices("cpu")[0]):
         x = jax.numpy.zeros(N, jax.numpy.float32)
         for call in (lambda: careless(x), lambda: jax.jit(careless)(x)):

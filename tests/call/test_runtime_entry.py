@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+from support.packages import need
+
+torch = need("torch")
 
 from pyptx import _core  # noqa: E402
 from pyptx._errors import EmulatorError, OutputWarning  # noqa: E402

@@ -12,6 +12,7 @@ import pyptx
 from pyptx import Tile, _core, kernel, ptx, reg
 from pyptx._errors import LaunchError
 from pyptx.types import f32, u32
+from support.packages import need
 from support.scale_kernel import X, expected, make_scale
 
 
@@ -59,7 +60,7 @@ def test_a_grid_may_ask_for_a_scalar() -> None:
 
 
 def test_every_way_of_running_brings_the_values() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     k = make_scale()
     tensor = torch.from_numpy(X.copy())
     for alpha in (0.25, 4.0):
@@ -133,7 +134,7 @@ def test_a_bound_kernel_takes_other_values() -> None:
 
 
 def test_a_bound_kernel_takes_other_values_with_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     x = torch.from_numpy(X.copy())
     bound = make_scale().bind(x, alpha=2.0, count=5)
     for alpha in (2.0, 0.5, 0.25):
@@ -177,7 +178,7 @@ def test_a_kernel_without_scalars_is_saved_in_the_first_format(tmp_path) -> None
 
 
 def test_a_number_is_a_constant_of_a_jax_program() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     k = make_scale()
     x = jax.numpy.asarray(X)
     for alpha in (2.0, np.float32(0.5), jax.numpy.float32(3)):
@@ -188,7 +189,7 @@ def test_a_number_is_a_constant_of_a_jax_program() -> None:
 @pytest.mark.parametrize("of", ["jax", "numpy"])
 @pytest.mark.parametrize("name", ["alpha", "count"])
 def test_a_traced_number_says_what_to_declare(of: str, name: str) -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     k = make_scale()
     x = X if of == "numpy" else jax.numpy.asarray(X)
     values = {"alpha": 2.0, "count": 3}
@@ -224,7 +225,7 @@ def make_scale_by_array() -> Any:
 @pytest.mark.parametrize("framework", ["numpy", "torch", "jax", "jax.jit"])
 def test_a_tile_of_rank_0_is_a_scalar_in_memory(framework: str) -> None:
     k = make_scale_by_array()
-    module = pytest.importorskip(framework.partition(".")[0])
+    module = need(framework.partition(".")[0])
     call = module.jit(k) if framework == "jax.jit" else k
     make = {"numpy": np.asarray, "torch": getattr(module, "tensor", None)}.get(framework)
     if make is None:

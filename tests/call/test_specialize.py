@@ -15,6 +15,7 @@ from pyptx import Tile, kernel, ptx, reg
 from pyptx._call.element_types import nbytes
 from pyptx._call.specialize import MOST_KEPT
 from pyptx.types import f32, u32
+from support.packages import need
 from support.reading_kernels import make
 
 SCALE: Any = 1.0
@@ -33,9 +34,9 @@ def set_scale(number: float) -> None:
 def test_a_change_while_a_body_runs(arrays: str) -> None:
     x: Any = np.zeros(1, np.float32)
     if arrays == "torch":
-        x = pytest.importorskip("torch").zeros(1)
+        x = need("torch").zeros(1)
     if arrays == "jax":
-        x = pytest.importorskip("jax").numpy.zeros(1)
+        x = need("jax").numpy.zeros(1)
     started: queue.SimpleQueue[int] = queue.SimpleQueue()
     ready: queue.SimpleQueue[int] = queue.SimpleQueue()
     announce, wait = started.put, ready.get  # methods of C objects are compared by identity
@@ -61,7 +62,7 @@ def test_a_change_while_a_body_runs(arrays: str) -> None:
 
 
 def test_a_body_that_fills_a_table_is_kept_once_it_is_filled() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     table: dict[str, float] = {}
     runs: queue.SimpleQueue[int] = queue.SimpleQueue()
     count = runs.put
@@ -78,7 +79,7 @@ def test_a_body_that_fills_a_table_is_kept_once_it_is_filled() -> None:
 
 
 def test_a_body_that_always_changes_what_it_reads_is_run_by_each_call() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     runs: list[int] = []
 
     def read() -> float:

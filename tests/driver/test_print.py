@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
+from support.packages import need
+
+torch = need("torch")
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 

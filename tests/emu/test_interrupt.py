@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from pyptx import _core
+from support.packages import need
 
 # Ends by itself after a minute or so: a signal that gets lost fails a test and does not hang it.
 ENDLESS = """.version 8.6
@@ -64,7 +65,7 @@ def test_ctrl_c_ends_an_emulation(threads: int) -> None:
 
 
 def test_ctrl_c_ends_a_call_of_a_kernel() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     entry = _core.Entry(lambda args, kwargs: "slow")
     entry.add([("f32", (4,))], [], "cpu", endless_image(2))
     x = torch.zeros(4)

@@ -6,16 +6,14 @@ tests/emu/test_vectors.py compares the two with each other.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from record import store
+from record.run import on_emulator
+from record.sets import SETS, attention
+from record.sets.kernels import wholes
 from support.tree import ROOT
-
-np = pytest.importorskip("numpy")
-
-from record import store  # noqa: E402
-from record.run import on_emulator  # noqa: E402
-from record.sets import SETS, attention  # noqa: E402
-from record.sets.kernels import wholes  # noqa: E402
 
 KERNELS = SETS["kernels"]
 

@@ -14,8 +14,9 @@ from pyptx import EmulatorError, _core
 from pyptx._call import first_call
 from pyptx.kernel import Kernel
 from support.example_modules import example
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 EXAMPLES = (
     "hopper/gemm",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from support.example_modules import example
+from support.packages import need
 
 SCHEDULES = [(0, "latest"), (1, "earliest"), *((seed, "random") for seed in range(2, 6))]
 
@@ -42,7 +43,7 @@ def test_rows(name: str) -> None:
 @pytest.mark.parametrize("tma", ["value", "pointer"])
 @pytest.mark.parametrize("name", ["gemm", "clustered_gemm"])
 def test_gemm(name: str, tma: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     kernel = getattr(example(f"hopper/{name}"), f"build_{name}")(tma=tma)
     for m, n, k in ((128, 128, 512), (130, 129, 200)):
         a, b = (torch.from_numpy(floats(size, k)).to(torch.bfloat16) for size in (m, n))
@@ -51,7 +52,7 @@ def test_gemm(name: str, tma: str) -> None:
 
 
 def test_grouped_gemm() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     sizes, n, k = (5, 0, 130, 1), 72, 136
     offsets = torch.tensor([0, *np.cumsum(sizes)], dtype=torch.int32)
     kernel = example("hopper/grouped_gemm").build_grouped_gemm(len(sizes))

@@ -12,6 +12,7 @@ import pytest
 from pyptx import EmulatorError, Tile, kernel, ptx, reg
 from pyptx.types import f32, u32
 from support.example_modules import example
+from support.packages import need
 from support.planted.bugs import Planted, run
 from support.planted.cases import CASES
 
@@ -60,14 +61,14 @@ def test_rows(name: str) -> None:
 
 @pytest.mark.parametrize("path", ["ampere/gemm", "hopper/gemm", "hopper/clustered_gemm"])
 def test_products(path: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     build = getattr(example(path), f"build_{path.split('/')[1]}")
     a, b = (torch.from_numpy(floats(rows, 136)).to(torch.bfloat16) for rows in (300, 200))
     assert_same_everywhere(build(), a, b)
 
 
 def test_grouped_products() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     sizes, n, k = (5, 0, 130, 1), 72, 136
     offsets = torch.tensor([0, *np.cumsum(sizes)], dtype=torch.int32)
     grouped = example("hopper/grouped_gemm").build_grouped_gemm(len(sizes))

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from pyptx import _core
+from support.packages import need
 from support.tree import TESTS
 
 FOLDER = TESTS / "data/triton"
 LAUNCHES = json.loads((FOLDER / "launches.json").read_text())
 IGNORED = {"matmul.100": "PTX0931"}
-ml_dtypes = pytest.importorskip("ml_dtypes")
+ml_dtypes = need("ml_dtypes")
 
 Case = Callable[[Any, np.random.Generator], None]
 

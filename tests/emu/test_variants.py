@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("numpy")
-
 from support.tree import ROOT
 
 SETS = "scalar-sm_90a or memory or carry or mma-sm_80"

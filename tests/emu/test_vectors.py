@@ -7,18 +7,16 @@ import re
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 
+from record import store
+from record.check import Known, Outcome, check, load_known
+from record.compare import difference
+from record.launch import Launch, Part
+from record.run import on_emulator
+from record.sets import SETS
 from support.tree import ROOT
-
-np = pytest.importorskip("numpy")
-
-from record import store  # noqa: E402
-from record.check import Known, Outcome, check, load_known  # noqa: E402
-from record.compare import difference  # noqa: E402
-from record.launch import Launch, Part  # noqa: E402
-from record.run import on_emulator  # noqa: E402
-from record.sets import SETS  # noqa: E402
 
 VECTORS = ROOT / "tests/data/vectors"
 KNOWN = load_known(VECTORS / "differences.toml")

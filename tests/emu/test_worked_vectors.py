@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
+from pyptx import EmulatorError
+from pyptx.kernel import Kernel
 from pyptx.types import f32
+from record.cases import table
+from record.coverage import ELSEWHERE
+from record.examples import example
+from record.forms import forms_in, recorded_forms, worked_forms, worked_in, worked_sets
+from record.run import on_emulator
 from support import tcgen05_moves as moves
 from support import tcgen05_products as products
 from support import tcgen05_scales as scales
-
-np = pytest.importorskip("numpy")
-
-from pyptx import EmulatorError  # noqa: E402
-from pyptx.kernel import Kernel  # noqa: E402
-from record.cases import table  # noqa: E402
-from record.coverage import ELSEWHERE  # noqa: E402
-from record.examples import example  # noqa: E402
-from record.forms import forms_in, recorded_forms, worked_forms, worked_in, worked_sets  # noqa: E402
-from record.run import on_emulator  # noqa: E402
 
 MOST_SHOWN = 20
 PAIRS = [(one, target) for one in worked_sets() for target in one.targets]

@@ -14,11 +14,12 @@ import pytest
 from pyptx import torch_support
 from support import sample_kernels
 from support.exported_scale import DYNAMIC, exported
+from support.packages import need
 from support.scale_kernel import X, expected
 from support.tree import ROOT
 
-torch = pytest.importorskip("torch")
-cpp_extension = pytest.importorskip("torch.utils.cpp_extension")
+torch = need("torch")
+cpp_extension = need("torch.utils.cpp_extension")
 
 RUNNER = ROOT / "examples/cpp/aoti.cpp"
 TORCH = Path(torch.__file__).parent

@@ -21,9 +21,10 @@ from pyptx.kernel import Kernel
 from pyptx.types import bf16, f32, f64, s32
 from support.assembling import assemble
 from support.example_modules import example
+from support.packages import need
 from support.vector_kernels import N, build_square, declared, each, leaf, product
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 

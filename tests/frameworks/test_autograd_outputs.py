@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pyptx.torch_support import differentiable_kernel
+from support.packages import need
 from support.vector_kernels import N, build_square, leaf
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 
 def test_an_output_is_saved() -> None:

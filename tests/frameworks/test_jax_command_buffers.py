@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from support.packages import need
 from support.tree import TESTS
 
-jax = pytest.importorskip("jax")
+jax = need("jax")
 
 CAPTURE_ALL = "--xla_gpu_graph_min_graph_size=1"
 CAPTURE_NONE = "--xla_gpu_enable_command_buffer="

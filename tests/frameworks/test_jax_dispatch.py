@@ -20,8 +20,9 @@ from pyptx._errors import LaunchError
 from pyptx.types import bf16, f32, s64
 from support import sample_kernels, seed_pages
 from support.example_modules import example
+from support.packages import need
 
-jax = pytest.importorskip("jax")
+jax = need("jax")
 RNG = np.random.default_rng(0)
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from support.packages import need
 from support.tree import TESTS
 
-jax = pytest.importorskip("jax")
+jax = need("jax")
 
 
 START = """
@@ -148,7 +149,7 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
 def test_what_was_compiled_runs_where_nothing_was_traced(platform: str, tmp_path: Path) -> None:
-    pytest.importorskip("flatbuffers", reason="jax.export writes its files with flatbuffers")
+    need("flatbuffers")
     if platform == "cuda" and jax.default_backend() != "gpu":
         pytest.skip("this JAX has no GPU")
     assert finish(start(WRITE, tmp_path, 2, 3, platform=platform)) == "written"

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jax")
-from support import jax_on_eight_devices
-from support.example_modules import EXAMPLES
+from support.packages import need
+
+need("jax")
+
+from support import jax_on_eight_devices  # noqa: E402
+from support.example_modules import EXAMPLES  # noqa: E402
 
 PROGRAM = Path(jax_on_eight_devices.__file__)
 

@@ -19,8 +19,9 @@ from pyptx._errors import LaunchError
 from pyptx.types import f32, f64, u32
 from support import sample_kernels
 from support.example_modules import example
+from support.packages import need
 
-jax = pytest.importorskip("jax")
+jax = need("jax")
 from pyptx._jax import call_site  # noqa: E402
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-jax = pytest.importorskip("jax")
+from support.packages import need
+
+jax = need("jax")
 
 import jax.numpy as jnp  # noqa: E402
 

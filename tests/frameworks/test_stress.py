@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from support.packages import need
 from support.tree import TESTS
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 sys.path.insert(0, str(TESTS / "gpu"))
 

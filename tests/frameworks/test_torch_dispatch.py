@@ -14,8 +14,9 @@ from pyptx import Layout, Tile, differentiable_kernel, kernel, torch_support
 from pyptx._errors import LaunchError
 from pyptx.types import b32, f32
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 cuda = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

@@ -10,8 +10,9 @@ import pytest
 
 from pyptx import LaunchError
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 ADD = sample_kernels.build_vector_add()
 

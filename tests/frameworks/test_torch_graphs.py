@@ -20,9 +20,10 @@ from pyptx import Layout, Tile, kernel, ptx, reg
 from pyptx._errors import LaunchError
 from pyptx.types import bf16, f32, u32
 from support import sample_kernels
+from support.packages import need
 from support.tree import TESTS
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 

@@ -17,8 +17,9 @@ from pyptx.jax_support import (
 )
 from support import sample_kernels
 from support.handles import vector_add_handle
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from pyptx._torch import handles as torch_handles  # noqa: E402
 

@@ -11,8 +11,9 @@ import pytest
 from pyptx import Tile, kernel, ptx, reg
 from pyptx._errors import LaunchError
 from pyptx.types import f32, u32
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 cuda = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -77,6 +78,6 @@ def test_what_a_kernel_without_outputs_cannot_write_is_refused() -> None:
         with pytest.raises(LaunchError, match=r"input\[0\] is read-only"):
             call(array)
     assert leaf.tolist() == array.tolist() == [0, 0, 0]
-    jnp = pytest.importorskip("jax.numpy")
+    jnp = need("jax.numpy")
     with pytest.raises(LaunchError, match="a JAX array is never written in place"):
         increment(jnp.zeros(3))

@@ -12,9 +12,10 @@ import pytest
 
 from pyptx import Tile, kernel, ptx, reg
 from pyptx.types import f32
+from support.packages import need
 from support.tree import ROOT
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from torch._inductor.utils import run_and_get_code  # noqa: E402
 

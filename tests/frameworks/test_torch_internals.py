@@ -10,9 +10,10 @@ import sys
 
 import pytest
 
+from support.packages import need
 from support.tree import TESTS
 
-pytest.importorskip("torch")
+need("torch")
 
 OFF = {**os.environ, "PYPTX_TORCH_INTERNALS": "0"}
 

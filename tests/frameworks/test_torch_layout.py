@@ -13,8 +13,9 @@ from pyptx import Tile, _core, kernel, ptx
 from pyptx._errors import LaunchError
 from pyptx.types import f32
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from pyptx._torch import samples  # noqa: E402
 

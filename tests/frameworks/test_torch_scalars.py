@@ -13,9 +13,10 @@ from pyptx import Tile, kernel, ptx, reg
 from pyptx._errors import LaunchError
 from pyptx.types import f32, s64, u32
 from support.exported_scale import DYNAMIC, exported, tensor
+from support.packages import need
 from support.scale_kernel import X, expected, make_scale
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402

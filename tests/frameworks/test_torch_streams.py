@@ -16,8 +16,9 @@ from pyptx import differentiable_kernel
 from pyptx.types import f32
 from support import sample_kernels
 from support.example_modules import example
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 hopper = pytest.mark.skipif(

@@ -16,8 +16,9 @@ from pyptx import Layout, Tile, differentiable_kernel, kernel, ptx, reg
 from pyptx._errors import LaunchError
 from pyptx.types import f32, u32
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 from torch.overrides import TorchFunctionMode  # noqa: E402
 from torch.testing._internal.two_tensor import TwoTensor  # noqa: E402

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pyptx
@@ -17,10 +18,11 @@ from pyptx._call.element_types import (
     ptx_name,
     stored_name,
 )
+from support.packages import need
 
-torch = pytest.importorskip("torch")
-np = pytest.importorskip("numpy")
-ml_dtypes = pytest.importorskip("ml_dtypes")
+torch = need("torch")
+
+ml_dtypes = need("ml_dtypes")
 
 BYTE_TYPES = ["e4m3", "e5m2", "ue8m0", "e2m1x2", "u8", "s8", "b8", "pred"]
 
@@ -139,7 +141,7 @@ def test_no_tensor_map_of_elements_below_a_byte() -> None:
 
 
 def test_a_kernel_on_jax_arrays() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     spec = Tile(32, types.ue8m0)
     x = jax.numpy.asarray(np.arange(32, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu))
     y = jax.jit(copying(spec, spec))(x)

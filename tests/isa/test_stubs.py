@@ -18,6 +18,7 @@ from isagen.automaton import Automaton
 from isagen.committed import stale
 from isagen.inst_stubs import inst_stubs, python_name
 from isagen.model import load
+from support.packages import need
 from support.stub_programs import legal_program, wrong_program
 from support.tree import ROOT
 
@@ -100,7 +101,7 @@ def table():
 @pytest.fixture(scope="module")
 def checked(table, tmp_path_factory):
     """One run of mypy: errors by file, as (line, code)."""
-    api = pytest.importorskip("mypy.api")
+    api = need("mypy.api")
     folder = tmp_path_factory.mktemp("stubs")
     legal, count = legal_program(table, 20)
     wrong, lines = wrong_program(table)

@@ -11,8 +11,9 @@ import pytest
 
 from pyptx import EmulatorError
 from support.example_modules import example
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 gemm = example("ampere/gemm")
 

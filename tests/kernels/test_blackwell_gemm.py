@@ -9,8 +9,9 @@ import pytest
 
 from pyptx import EmulatorError, ptx
 from support.example_modules import example
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 gemm = example("blackwell/gemm")
 

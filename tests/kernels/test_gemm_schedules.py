@@ -7,11 +7,13 @@ import math
 from typing import Any
 
 import pytest
-import torch
 
 from pyptx.kernels import GemmConfig, GemmProblem, build_gemm
 from support.gemm_cases import CONFIGS, SMALL, check, operands
+from support.packages import need
 from support.schedules import emulated
+
+torch = need("torch")
 
 # With everything that an epilogue does, operands that lie the other way, and a batch.
 OTHERS = {

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+from support.packages import need
+
+torch = need("torch")
 
 from pyptx import LaunchError, kernels  # noqa: E402
 from pyptx.kernels import calls, gemm, row_calls  # noqa: E402

@@ -13,8 +13,9 @@ import pytest
 import pyptx
 from pyptx import kernels
 from pyptx.kernels import GemmConfig
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 X = torch.zeros(4, 64)
 W = torch.ones(64)
@@ -332,7 +333,7 @@ def test_refused_in_a_compiled_function() -> None:
 
 
 def test_refused_in_jax() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     with pytest.raises(pyptx.ArgumentValueError, match="one K, got 40 and 16"):
         jax.jit(lambda a, b: kernels.matmul(a, b))(
             jax.numpy.zeros((24, 40), "bfloat16"), jax.numpy.zeros((16, 40), "bfloat16")

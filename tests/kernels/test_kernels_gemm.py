@@ -12,6 +12,7 @@ from pyptx.kernels import GemmConfig, GemmProblem, build_gemm, gemm, matmul
 from pyptx.kernels.gemm_choice import H200, Sizes, candidates, choose, estimate
 from pyptx.kernels.gemm_h200 import MEASURED
 from support.gemm_cases import ACTIVATIONS, CONFIGS, SMALL, check, operands
+from support.packages import need
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -74,7 +75,8 @@ def test_matmul_reads_views_as_they_lie() -> None:
     residual = torch.randn(2, 3, 56)
     out = matmul(x, b.T, residual=residual, out_dtype=torch.float32)
     check(out, x.double() @ b.T.double() + residual.double(), "f32")
-    numpy = pytest.importorskip("numpy")
+    import numpy
+
     halves = numpy.asfortranarray(numpy.random.default_rng(0).standard_normal((16, 24)), "f2")
     check(
         torch.from_numpy(matmul(halves, halves.T)),
@@ -147,7 +149,7 @@ def test_a_compiled_graph_with_gradients() -> None:
 
 
 def test_jax() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     jnp = jax.numpy
     a = jax.random.normal(jax.random.key(0), (24, 40)).astype(jnp.bfloat16)
     w = jax.random.normal(jax.random.key(1), (16, 40)).astype(jnp.bfloat16)

@@ -11,8 +11,9 @@ import pytest
 from pyptx import kernels
 from pyptx.kernels.softmax import build_softmax
 from support import row_references as reference
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 
 def leaves(*shapes: tuple[int, ...]) -> list[Any]:
@@ -128,7 +129,7 @@ def test_a_compiled_graph_without_gradients() -> None:
 
 
 def test_jax() -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     given, rest = arguments()
     expected = torch.autograd.grad(everything(*given, *rest), given)
     arrays = [jax.numpy.asarray(each.detach().numpy()) for each in (*given, *rest)]

@@ -20,10 +20,11 @@ from pyptx.kernels.softmax import build_softmax_backward
 from pyptx.kernels.swiglu import build_swiglu, build_swiglu_backward
 from pyptx.types import bf16, e4m3, f16, f32, s64
 from support import row_references as reference
+from support.packages import need
 from support.row_checks import close, exact, named, random, small_machine, tensor
 from support.schedules import SCHEDULES, emulated
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 __all__ = ["small_machine"]  # a fixture, of which groups that stay have several rows
 
 # Ragged: the last thread, warp or CTA has less than the others.

@@ -28,10 +28,11 @@ from pyptx.kernels.swiglu import build_swiglu, build_swiglu_backward
 from pyptx.types import bf16, e4m3, e5m2, f16, f32, s32, s64
 from support import row_references as reference
 from support.assembling import assemble
+from support.packages import need
 from support.row_checks import close, exact, named, random, tensor
 from support.schedules import FEW, SCHEDULES, emulated
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 # A part of a warp with several rows at once, a warp, warps, a cluster; whole and ragged rows, and
 # rows whose vectors are narrow.

@@ -30,13 +30,14 @@ from support.guide import (
     matches,
     run_page,
 )
+from support.packages import need
 
 VIRTUAL_DEVICES = "xla_force_host_platform_device_count"
 COMMANDS = [page for page in GUIDE if "```console\n" in page.read_text(encoding="utf-8")]
 
 
 def has_gpu() -> bool:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     return torch.cuda.is_available()
 
 
@@ -72,7 +73,7 @@ def run_page_apart(page: Path, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
 def test_snippets_print_what_the_page_says(page, tmp_path, quiet):
-    pytest.importorskip("jax")
+    need("jax")
     has_gpu()
     text = page.read_text(encoding="utf-8")
     if VIRTUAL_DEVICES in text:

@@ -18,10 +18,11 @@ from pyptx import Layout, Tile, kernel
 from pyptx.types import bf16, f32
 from support import sample_kernels, seed_pages
 from support.example_modules import example
+from support.packages import need
 from support.seed_gemm import build_seed_gemm
 from support.tree import ROOT
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
@@ -197,7 +198,7 @@ def run_kernel_page(blocks: list[str], capsys: Any) -> None:
     assert ".target sm_100a" in names["blackwell"].ptx()
     assert ".entry gemm" in names["gemm"].ptx(M=4096, N=4096, K=4096)
 
-    names["jax"] = pytest.importorskip("jax")
+    names["jax"] = need("jax")
     names["gemm"] = build_seed_gemm("sm_90a")
     exec(in_jax, names)
     x, w = (t.float().cpu().numpy() for t in (x, w))

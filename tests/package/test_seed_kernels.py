@@ -15,6 +15,7 @@ import pytest
 
 from support import seed_pages
 from support.assembling import assemble
+from support.packages import need
 from support.sample_kernels import build_rms_norm
 from support.seed_gemm import build_seed_gemm, gemm_body
 
@@ -64,7 +65,7 @@ def test_gemm(target: str, tmp_path: Path) -> None:
 
 def test_gemm_is_right() -> None:
     """On the emulator."""
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     a, b = torch.randn(256, 64).bfloat16(), torch.randn(256, 64).bfloat16().T
     expected = a.double() @ b.double()
     error = (build_seed_gemm("sm_90a")(a, b) - expected).abs().max() / expected.abs().max()

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
 from pyptx import Layout, Tile, kernel, ptx
 from pyptx._errors import LaunchError
 from pyptx.types import f32
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 ones = torch.ones
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from support.packages import need
 from support.scale_kernel import X, make_scale
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 
 def tensor(device: str = "cpu") -> Any:

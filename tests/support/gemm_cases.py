@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from pyptx.kernels import GemmConfig, GemmProblem
+from support.packages import need
+
+torch = need("torch")
 
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 

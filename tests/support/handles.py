@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pyptx import Tile
 from pyptx.jax_support import (
     get_cubin_registry,
@@ -14,8 +12,9 @@ from pyptx.jax_support import (
 )
 from pyptx.types import f32
 from support import sample_kernels
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 
 def vector_add_handle(n: int) -> tuple[int, dict[str, Any]]:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from pyptx import Tile, kernel, ptx, reg
 from pyptx.types import f32
+from support.packages import need
 
 
 def make(read: Any) -> Any:
@@ -28,7 +28,7 @@ def check_changes(read: Any, change: Any, arrays: str = "numpy") -> None:
     """Call, change what `read` returns, call: each call must give what `read` says then."""
     x: Any = np.zeros(1, np.float32)
     if arrays == "torch":
-        x = pytest.importorskip("torch").zeros(1)
+        x = need("torch").zeros(1)
     k = make(read)
     for _ in range(3):
         assert float(k(x)[0]) == float(read())

@@ -11,8 +11,9 @@ import pytest
 from pyptx.kernels import plans
 from pyptx.types import bf16, f16, f32
 from support import row_references as reference
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 
 TYPES = {f32: torch.float32, bf16: torch.bfloat16, f16: torch.float16}

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pyptx import Tile, kernel, ptx, reg
 from pyptx.types import bf16, f64, u32
+from support.packages import need
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 N = 32
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.packages import need
 from support.tree import ROOT
 
 BENCH = ROOT / "bench"
@@ -36,8 +37,8 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_every_arm_runs(module: Any, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("jax")
+    torch = need("torch")
+    need("jax")
     file = tmp_path / "launch.json"
     done = run_bench("--rounds", "1", "--calls", "2", "--only", QUICK, "--json", str(file))
     assert done.returncode == 0, done.stderr
@@ -61,7 +62,7 @@ def test_every_arm_runs(module: Any, tmp_path: Path) -> None:
 
 
 def test_a_peer_is_an_arm(module: Any) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     machine = module("arms").Machine(torch, on_gpu=True)  # nothing is made
     arms = [arm for group in module("launch").all_arms(machine).values() for arm in group]
     names = {arm.name for arm in arms}
@@ -130,7 +131,7 @@ def test_ratios_are_those_of_pairs(module: Any) -> None:
 
 
 def test_parameters_of_the_bare_launch(module: Any) -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     bare, examples, calls = module("bare"), module("arms_examples"), module("arms_calls")
     machine = module("arms").Machine(torch, on_gpu=False)
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from support.packages import need
 from support.tree import ROOT
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from pyptx import kernels
+from support.packages import need
 from support.tree import ROOT
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 
 BENCH = ROOT / "bench"
 # One of each variant; the other types take the same way.

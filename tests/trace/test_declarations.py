@@ -14,6 +14,7 @@ from pyptx import LaunchError, Tile, differentiable_kernel, kernel, ptx, reg, ty
 from pyptx._call.element_types import element_bits
 from pyptx.kernel import Kernel
 from pyptx.types import f32
+from support.packages import need
 
 N = Tile("N", f32)
 
@@ -208,7 +209,7 @@ def test_a_dimension_is_a_python_integer(size: Any) -> None:
 
 
 def test_a_dimension_stands_in_a_graph_as_a_python_integer() -> None:
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     found = fill(torch.ones(3, requires_grad=True), M=np.uint8(200))
     assert found.requires_grad
     assert torch.equal(found.detach(), torch.ones(200))

@@ -13,6 +13,7 @@ import pytest
 
 import pyptx
 from pyptx.kernels import GemmConfig, GemmProblem, build_gemm
+from support.packages import need
 from support.tuned_kernels import X, build, doubled, doubled_in_place, scaled
 
 
@@ -50,7 +51,7 @@ def test_what_a_function_builds() -> None:
 
 def test_objects_as_configurations() -> None:
     """The library's product: a dataclass for each configuration."""
-    torch = pytest.importorskip("torch")
+    torch = need("torch")
     problem = GemmProblem()
     space = [GemmConfig(tile=(128, 64), cluster=(1, 1), stages=stages, ctas=1) for stages in (3, 4)]
     space.append(GemmConfig(tile=(128, 128), cluster=(1, 1), ctas=1))
@@ -62,8 +63,8 @@ def test_objects_as_configurations() -> None:
 
 
 def test_arrays_of_every_framework() -> None:
-    jax = pytest.importorskip("jax")
-    torch = pytest.importorskip("torch")
+    jax = need("jax")
+    torch = need("torch")
     for x in (X, torch.from_numpy(X), jax.numpy.asarray(X)):
         found = tuned(doubled, {"ITEMS": [1, 2]}, x)  # one tensor need not be in a tuple
         assert type(found(x)) is type(x)
@@ -260,7 +261,7 @@ def test_without_a_reference_most_must_agree() -> None:
 
 
 def test_a_tracer_has_no_values(tmp_path: Path) -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
 
     def inside(x: Any) -> Any:
         return tuned(doubled, {"ITEMS": [1]}, (x,))(x)

@@ -10,9 +10,10 @@ import pytest
 
 import pyptx
 from pyptx import _core
+from support.packages import need
 from support.tuned_kernels import build, doubled
 
-torch = pytest.importorskip("torch")
+torch = need("torch")
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
@@ -64,7 +65,7 @@ def test_deterministic_is_the_same_without_a_clock(x: Any) -> None:
 
 
 def test_arrays_of_jax(x: Any) -> None:
-    jax = pytest.importorskip("jax")
+    jax = need("jax")
     if jax.default_backend() != "gpu":
         pytest.skip("JAX has no GPU")
     array = jax.numpy.arange(1 << 16, dtype=jax.numpy.float32)
