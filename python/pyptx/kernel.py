@@ -34,8 +34,9 @@ from pyptx._call.signature import (
     normalize_version,
     resolve_grid,
 )
-from pyptx._call.specialize import Facts, Options, Specializer, Traced
+from pyptx._call.specialize import MOST_KEPT, Facts, Options, Specializer, Traced
 from pyptx._captures.captures import Captures, warn_of_values
+from pyptx._kept import Kept
 from pyptx._report import answers
 from pyptx._report.costs import Report, SourceLine
 from pyptx.specs import Tile
@@ -105,7 +106,7 @@ class Kernel(_core.KernelBase):
         check_block(what, options.block)
         check_cluster(what, options.cluster)
         self.specializer = Specializer(self.signature, options)
-        self.jax_functions: dict[Any, Any] = {}  # made and used by _jax_batch
+        self.jax_functions: Kept[Any, Any] = Kept(MOST_KEPT)  # made and used by _jax.batching
         functools.update_wrapper(self, fn)
         self._has_warned = False
         self._go_live(Captures(fn, self._grid))

@@ -16,6 +16,7 @@ import pytest
 
 from pyptx import Layout, Tile, _core, differentiable_kernel, jax_support, kernel, ptx, reg
 from pyptx._errors import LaunchError
+from pyptx._kept import Kept
 from pyptx.types import f32, f64, u32
 from support import sample_kernels
 from support.example_modules import example
@@ -314,7 +315,7 @@ def test_other_platforms_are_refused(batched: Any, monkeypatch: Any) -> None:
 def unregistered(monkeypatch: Any) -> None:
     """As in a process that has not called a kernel yet."""
     monkeypatch.setattr(call_site, "_registered", {})
-    monkeypatch.setattr(call_site, "_calls", {})
+    monkeypatch.setattr(call_site, "_calls", Kept(call_site.MOST_KEPT))
 
 
 def is_refused(k: Any, message: str, rows: int) -> None:

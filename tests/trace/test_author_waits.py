@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from pyptx._kept import Kept
 from pyptx._source import index, places
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return parse(text, *args, **kwargs)
 
     monkeypatch.setattr(ast, "parse", counted)
-    monkeypatch.setattr(index, "_kept", {})
+    monkeypatch.setattr(index, "_kept", Kept(index.MOST_KEPT))
     return seen
 
 

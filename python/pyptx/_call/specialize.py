@@ -25,15 +25,16 @@ from pyptx._call.signature import Signature
 from pyptx._call.tensor_maps import tensor_map
 from pyptx._captures.captures import Captures, freeze
 from pyptx._errors import Error, LaunchError
+from pyptx._kept import Kept
 from pyptx.specs import Tile
 
 Dim3 = tuple[int, int, int]
 
 #: Traces that a kernel keeps, and images that a trace keeps. The C entry learns as many
 #: specialisations, so more would only answer calls that it has forgotten, and a kernel whose grid
-#: or captured number is new in every call would fill the memory. What is dropped is made again when
-#: it is asked for; a call under way holds what it launches.
-MOST_KEPT = 256
+#: or captured number is new in every call would fill the memory. A call under way holds what it
+#: launches.
+MOST_KEPT = _core.MAX_SPECIALISATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Traced:
     facts: Facts
     map_tensors: tuple[str, ...]
     dynamic_shared: int
-    images: dict[Any, Any] = field(default_factory=dict)
+    images: Kept[Any, Any] = field(default_factory=lambda: Kept(MOST_KEPT))
 
 
 class Tracing(NamedTuple):
@@ -87,7 +88,7 @@ class Specializer:
         self.signature = signature
         self.options = options
         self._lock = threading.Lock()
-        self._traces: dict[Any, Traced] = {}
+        self._traces: Kept[Any, Traced] = Kept(MOST_KEPT)
 
     def trace(self, facts: Facts, captures: Captures) -> Tracing:
         """Return the trace for these facts: a kept one where it is certain to be the same.
@@ -116,7 +117,7 @@ class Specializer:
             kept = self._traces.get(key)
             if kept is None or kept.text != fresh.text:
                 kept = fresh
-                _add(self._traces, key, kept)
+                self._traces.keep(key, kept)
         return kept
 
     def _run(self, facts: Facts, line_info: bool) -> Traced:
@@ -183,10 +184,7 @@ class Specializer:
         if image is not None:
             return image
         image = self._make_image(traced, grid, scalars)
-        with self._lock:
-            if key not in traced.images:
-                _add(traced.images, key, image)
-            return traced.images[key]
+        return traced.images.keep_first(key, image)
 
     def argument_bits(
         self, run_time: Sequence[tuple[str, str]], raw: Mapping[str, Any]
@@ -244,13 +242,6 @@ class Specializer:
                 f"shape {shape}, {self.signature.specs[index]!r}: {problem}"
             )
         return tensor
-
-
-def _add(kept: dict[Any, Any], key: Any, value: Any) -> None:
-    """Keep a value; the one that was added first goes where there are too many."""
-    if key not in kept and len(kept) >= MOST_KEPT:
-        del kept[next(iter(kept))]
-    kept[key] = value
 
 
 @contextmanager

@@ -498,6 +498,7 @@ class KernelImage:
 
 SCALAR_TYPES: tuple[str, ...]
 MAX_TENSORS: int
+MAX_SPECIALISATIONS: int
 MAPPED_ALIGNMENT: int
 
 def scalar_bits(type: str, number: float) -> int | None: ...

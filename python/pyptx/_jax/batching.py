@@ -30,6 +30,7 @@ from pyptx._jax.shardings import (
     explicit_mesh,
     run_sharded,
 )
+from pyptx._kept import Kept
 
 
 def run(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -43,7 +44,7 @@ def run(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
 
 def _transformable(site: Site) -> Callable[..., tuple[Any, ...]]:
     """Return the call as a jitted function that vmap knows; the same one for the same call."""
-    functions: dict[Any, Callable[..., tuple[Any, ...]]] = site.kernel.jax_functions
+    functions: Kept[Any, Callable[..., tuple[Any, ...]]] = site.kernel.jax_functions
     keywords, watched = freeze(dict(site.keywords), site.captures.reads)
     key = (site.captures.key, keywords, site.aliases)
     is_kept = watched is not None and not site.captures.is_opaque
@@ -60,7 +61,7 @@ def _transformable(site: Site) -> Callable[..., tuple[Any, ...]]:
         return call(*args) if mesh is None else run_sharded(run, general, mesh, args)
 
     function = jax.jit(by_types, donate_argnums=tuple(argument for argument, _ in site.aliases))
-    return functions.setdefault(key, function) if is_kept else function
+    return functions.keep_first(key, function) if is_kept else function
 
 
 # --- vmap ---------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from pyptx._call.element_types import framework_name, ptx_name
 from pyptx._call.signature import Array
 from pyptx._captures.captures import Captures
 from pyptx._errors import LaunchError
+from pyptx._kept import Kept
 from pyptx.specs import Layout, Tile
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ PLATFORMS = ("cpu", "cuda", "gpu")
 Aliases = tuple[tuple[int, int], ...]  # (argument, output that takes its memory)
 _lock = threading.Lock()
 _registered: dict[str, bool] = {}
-_calls: dict[Any, Callable[..., Any]] = {}
+#: Jitted calls that are kept, of all kernels. A program that is compiled holds its own.
+MOST_KEPT = 1024
+_calls: Kept[Any, Callable[..., Any]] = Kept(MOST_KEPT)
 
 
 def register_targets() -> bool:
@@ -280,7 +283,7 @@ def _calling(
         if unread:
             attributes["unread"] = np.int64(unread)
         name = "of a handle" if isinstance(kernel, int) else kernel.plan.entry
-        function = _calls.setdefault(key, _make_call(name, attributes, shapes, layouts, aliases))
+        function = _calls.keep_first(key, _make_call(name, attributes, shapes, layouts, aliases))
     return function
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 import linecache
-import threading
 from typing import TypeAlias
+
+from pyptx._kept import Kept
 
 #: line, column, end line, end column; columns are byte offsets from 0.
 Span: TypeAlias = tuple[int, int, int, int]
@@ -20,8 +21,7 @@ Span: TypeAlias = tuple[int, int, int, int]
 #: Files whose trees are kept. A tree takes some megabytes, and an error is about few files.
 MOST_KEPT = 8
 
-_lock = threading.Lock()
-_kept: dict[str, tuple[list[str], Index]] = {}
+_kept: Kept[str, tuple[list[str], Index]] = Kept(MOST_KEPT)
 
 
 class Index:
@@ -73,9 +73,5 @@ def _index_of(file: str) -> Index:
     if kept is not None and (kept[0] is lines or kept[0] == lines):
         return kept[1]
     index = Index("".join(lines))
-    with _lock:
-        _kept.pop(file, None)
-        if len(_kept) >= MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[file] = (lines, index)
+    _kept.keep(file, (lines, index))
     return index

@@ -23,6 +23,7 @@
 #include "call/entry.h"
 #include "call/guards.h"
 #include "call/keywords.h"
+#include "call/table.h"
 #include "errors.h"
 #include "interrupts.h"
 #include "pyptx/interop/registry.h"
@@ -273,6 +274,7 @@ void bind_image(nb::module_& m) {
       .def("cu_function", &cu_function);
   m.attr("SCALAR_TYPES") = scalar_types();
   m.attr("MAX_TENSORS") = driver::kMaxTensors;
+  m.attr("MAX_SPECIALISATIONS") = kMaxSpecialisations;
   m.attr("MAPPED_ALIGNMENT") = driver::kMappedAlignment;
   m.def("scalar_bits", &scalar_bits, nb::arg("type"), nb::arg("number"));
   m.def("launch", &launch, nb::arg("image"), nb::arg("device"), nb::arg("stream"),
