@@ -11,7 +11,7 @@
 # make bench  ratios against named peers, the emulator against its goals
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
-# make wheel  an installable wheel in dist/
+# make wheel  a wheel in dist/, for the systems its tag names
 .PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons damaged
 
 PYTHON ?= python3
@@ -203,8 +203,17 @@ bench: build
 	$(BIN)/python bench/emulator.py
 	$(BIN)/python bench/checks.py
 
-wheel: $(READY)
-	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w dist .
+# auditwheel gives the wheel the tag of the oldest systems that have all it needs.
+WHEEL_READY := $(VENV)/.ready-wheel
+$(WHEEL_READY): requirements-wheel.txt $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
+	touch $@
+
+wheel: $(WHEEL_READY)
+	rm -rf build/wheelhouse dist
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w build/wheelhouse .
+	$(BIN)/auditwheel repair -w dist build/wheelhouse/*.whl
+	$(BIN)/python tools/check_wheel.py dist/*.whl
 
 clean:
 	rm -rf build dist python/pyptx/*.so
