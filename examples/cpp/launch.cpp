@@ -148,12 +148,15 @@ bool run_rms_norm(std::int64_t rows, std::int64_t columns) {
     std::cerr << diag::render(traced.error(), nullptr);
     return false;
   }
+  const Tile matrix{.dims = {"M", columns}, .dtype = "f32"};
+  const Signature signature{.kernel = "rms_norm",
+                            .inputs = {{"X", matrix}, {"W", {.dims = {columns}, .dtype = "f32"}}},
+                            .outputs = {{"Y", matrix}}};
+  const auto facts = signature.facts({{"M", rows}});
   KernelLaunch launch;
   launch.grid.x = static_cast<std::uint32_t>(rows);
   launch.block.x = static_cast<std::uint32_t>(examples::kWarpSize);
-  launch.inputs = {dense_tensor("X", "f32", {rows, columns}), dense_tensor("W", "f32", {columns})};
-  launch.outputs = {dense_tensor("Y", "f32", {rows, columns})};
-  const auto kernel = compose(traced->module, "rms_norm", std::move(launch));
+  const auto kernel = compose(traced->module, signature, *facts, launch);
   if (!kernel) {
     std::cerr << diag::render(kernel.error(), nullptr);
     return false;
@@ -183,12 +186,16 @@ bool run_scale(std::int64_t count) {
     std::cerr << diag::render(traced.error(), nullptr);
     return false;
   }
+  const Tile vector{.dims = {"N"}, .dtype = "f32"};
+  const Signature signature{.kernel = "scale",
+                            .inputs = {{"X", vector}},
+                            .outputs = {{"Y", vector}},
+                            .scalars = {{"f32", "alpha"}}};
+  const auto facts = signature.facts({{"N", count}});
   KernelLaunch launch;
   launch.grid.x = static_cast<std::uint32_t>(count);
-  launch.inputs = {dense_tensor("X", "f32", {count})};
-  launch.outputs = {dense_tensor("Y", "f32", {count})};
-  launch.scalars = {{.name = "alpha", .type = "f32", .value = 2.0}};
-  const auto kernel = compose(traced->module, "scale", std::move(launch));
+  launch.scalars = {{.name = "alpha", .value = 2.0}};
+  const auto kernel = compose(traced->module, signature, *facts, launch);
   if (!kernel) {
     std::cerr << diag::render(kernel.error(), nullptr);
     return false;

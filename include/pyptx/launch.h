@@ -17,12 +17,15 @@ using driver::DeviceMemory;
 using driver::Event;
 using driver::Stream;
 using interop::compose;
-using interop::dense_tensor;
 using interop::DeviceTensor;
+using interop::Facts;
 using interop::HostTensor;
 using interop::KernelLaunch;
 using interop::Number;
 using interop::SavedKernel;
 using interop::SavedTensor;
+using interop::Signature;
+using interop::Tile;
+using interop::TileLayout;
 
 }  // namespace pyptx

@@ -19,6 +19,7 @@ constexpr std::array<Explanation, kKindCount> make_explanations() {
 #define PYPTX_EXPLANATION(kind, ...) \
   table[static_cast<std::size_t>(Kind::kind)] = Explanation{__VA_ARGS__};
 #include "explanations/assembler.def"
+#include "explanations/calls.def"
 #include "explanations/emulator.def"
 #include "explanations/flow.def"
 #include "explanations/interop.def"

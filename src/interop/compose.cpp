@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launch plans for modules that were traced here (see the header).
+// Launch plans for modules that were traced (see the header).
 #include "pyptx/interop/compose.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "pyptx/interop/dlpack.h"
+#include "pyptx/interop/launch_limits.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/support/concat.h"
 #include "pyptx/syntax/printer.h"
@@ -19,62 +18,28 @@ using diag::Kind;
 using driver::ParamSlot;
 using support::concat;
 
-std::optional<std::uint32_t> index_of(const KernelLaunch& launch, std::string_view name) {
-  std::uint32_t index = 0;
-  for (const auto* side : {&launch.inputs, &launch.outputs}) {
-    for (const SavedTensor& tensor : *side) {
-      if (tensor.name == name) return index;
-      ++index;
-    }
-  }
-  return std::nullopt;
+const KernelLaunch::Scalar* find_scalar(const KernelLaunch& launch, std::string_view name) {
+  const auto found = std::ranges::find(launch.scalars, name, &KernelLaunch::Scalar::name);
+  return found == launch.scalars.end() ? nullptr : &*found;
 }
 
-diag::Result<driver::LaunchPlan> plan_of(const KernelLaunch& launch, std::string_view entry) {
-  driver::LaunchPlan plan;
-  plan.entry = entry;
-  plan.grid = launch.grid;
-  plan.block = launch.block;
-  plan.cluster = launch.cluster;
-  plan.dynamic_shared = launch.dynamic_shared;
-  plan.tensor_count = static_cast<std::uint32_t>(launch.inputs.size() + launch.outputs.size());
-  for (std::uint32_t i = 0; i < plan.tensor_count; ++i) {
-    plan.params.push_back({ParamSlot::Kind::Pointer, i, 8, 0, {}});
+/// The raw parameters, with the bits of those that have a value.
+diag::Result<std::vector<ScalarParameter>> scalars_of(const Signature& signature,
+                                                      const KernelLaunch& launch) {
+  for (const KernelLaunch::Scalar& given : launch.scalars) {
+    if (std::ranges::count(signature.scalars, given.name, &RawParameter::name) != 0) continue;
+    return diag::fail(Kind::BadPlan, {concat(signature.title(), " has no scalar '", given.name,
+                                             "' to give a value to")});
   }
-  for (const KernelLaunch::Scalar& scalar : launch.scalars) {
-    if (scalar.name.empty()) {
-      plan.params.push_back({ParamSlot::Kind::Scalar, 0, scalar.size, scalar.bits, {}});
-    } else {
-      const ScalarType* type = find_scalar_type(scalar.type);
-      const std::uint32_t size = type == nullptr ? scalar.size : type->size;
-      plan.params.push_back({ParamSlot::Kind::Argument, 0, size, 0, {}});
-    }
-  }
-  const auto kind = launch.maps_by_value ? ParamSlot::Kind::MapValue : ParamSlot::Kind::MapPointer;
-  for (const KernelLaunch::Map& map : launch.maps) {
-    const auto index = index_of(launch, map.tensor);
-    if (!index) {
-      return diag::fail(Kind::BadPlan, {concat("a map is over '", map.tensor, "', no tensor")});
-    }
-    plan.params.push_back({kind, *index, launch.maps_by_value ? 128U : 8U, 0, map.map});
-  }
-  if (auto why = plan.problem()) return diag::fail(std::move(*why));
-  return plan;
-}
-
-/// Those that each launch brings.
-diag::Result<std::vector<ScalarParameter>> parameters_of(const KernelLaunch& launch,
-                                                         std::string_view entry) {
   std::vector<ScalarParameter> out;
-  for (const KernelLaunch::Scalar& scalar : launch.scalars) {
-    if (scalar.name.empty()) continue;
-    ScalarParameter parameter{scalar.name, find_scalar_type(scalar.type)};
+  for (const RawParameter& declared : signature.scalars) {
+    ScalarParameter parameter{declared.name, find_scalar_type(declared.type)};
     if (parameter.type == nullptr) {
-      return diag::fail(Kind::BadPlan, {concat("the scalar '", scalar.name, "' has the type '",
-                                               scalar.type, "', no parameter has")});
+      return diag::fail(Kind::BadPlan, {concat("the scalar '", declared.name, "' has the type '",
+                                               declared.type, "', no parameter has")});
     }
-    if (scalar.value) {
-      auto bits = argument_bits(parameter, *scalar.value, entry);
+    if (const auto* given = find_scalar(launch, declared.name)) {
+      auto bits = argument_bits(parameter, given->value, signature.kernel);
       if (!bits) return bits.failure();
       parameter.value = *bits;
     }
@@ -83,36 +48,133 @@ diag::Result<std::vector<ScalarParameter>> parameters_of(const KernelLaunch& lau
   return out;
 }
 
-}  // namespace
+bool is_fixed(const KernelLaunch& launch, const ScalarParameter& scalar) {
+  const auto* given = find_scalar(launch, scalar.name);
+  return given != nullptr && given->is_fixed;
+}
 
-SavedTensor dense_tensor(std::string name, std::string dtype, std::vector<std::int64_t> shape) {
-  SavedTensor out{std::move(name), std::move(dtype), std::move(shape), 0, false};
-  if (const auto* element = dlpack::find_element_type(out.dtype)) {
-    out.bytes = dlpack::byte_count(element->type, out.shape);
+diag::Result<std::vector<MapSlot>> maps_of(const Signature& signature, const Facts& facts,
+                                           const KernelLaunch& launch) {
+  std::vector<MapSlot> out;
+  for (const KernelLaunch::Map& map : launch.maps) {
+    const auto index = signature.index_of(map.tensor);
+    if (!index) {
+      return diag::fail(Kind::BadPlan, {concat("a map is over '", map.tensor, "', no tensor")});
+    }
+    if (map.map) {
+      out.push_back({*index, *map.map});
+      continue;
+    }
+    auto described = signature.map(*index, facts);
+    if (!described) return described.failure();
+    out.push_back({*index, *described});
   }
   return out;
 }
 
-diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
-                                  std::string_view entry, KernelLaunch launch) {
-  auto scalars = parameters_of(launch, entry);
-  if (!scalars) return scalars.failure();
-  auto plan = plan_of(launch, entry);
-  if (!plan) return plan.failure();
-  const ir::Function* function = module->entry(entry);
-  if (function == nullptr) return diag::fail(Kind::EmuNoEntry, {std::string(entry)});
-  if (function->parameters.size() != plan->params.size()) {
-    return diag::fail(Kind::KernelParameters,
-                      {concat(std::min(function->parameters.size(), plan->params.size())),
-                       std::string(entry), concat(function->parameters.size(), " parameters"),
-                       concat(plan->params.size(), " parameters")});
+diag::Result<driver::LaunchPlan> plan_of(const Signature& signature, const Facts& facts,
+                                         const KernelLaunch& launch,
+                                         std::span<const ScalarParameter> scalars) {
+  const std::size_t count = signature.tensor_count();
+  if (facts.shapes.size() != count || facts.dtypes.size() != count) {
+    return diag::fail(Kind::BadPlan, {concat("the facts are of ", facts.shapes.size(), " tensors, ",
+                                             signature.title(), " has ", count)});
   }
+  driver::LaunchPlan plan;
+  plan.entry = signature.kernel;
+  plan.grid = launch.grid;
+  plan.block = launch.block;
+  plan.cluster = launch.cluster;
+  plan.dynamic_shared = launch.dynamic_shared;
+  plan.tensor_count = static_cast<std::uint32_t>(count);
+  std::vector<ScalarSlot> slots;
+  for (const ScalarParameter& scalar : scalars) {
+    const bool has_bits = is_fixed(launch, scalar);
+    slots.push_back({has_bits ? scalar.value : std::nullopt, scalar.type->size});
+  }
+  const auto maps = maps_of(signature, facts, launch);
+  if (!maps) return diag::fail(maps.error());
+  add_parameters(plan, slots, *maps, launch.maps_by_value);
+  return plan;
+}
+
+/// Whether the entry is what the plan launches.
+diag::Status check_entry(const TracedText& text, const driver::LaunchPlan& plan,
+                         std::string_view title) {
+  const ir::Function* entry = text.module->entry(plan.entry);
+  if (entry == nullptr) return diag::fail(Kind::EmuNoEntry, {plan.entry});
+  const std::size_t takes = entry->parameters.size();
+  if (takes != plan.params.size()) {
+    return diag::fail(Kind::KernelParameters,
+                      {concat(std::min(takes, plan.params.size())), plan.entry,
+                       concat(takes, " parameters"), concat(plan.params.size(), " parameters")});
+  }
+  const std::string what = concat(title, ":");
+  const Extents block{plan.block.x, plan.block.y, plan.block.z};
+  if (auto status = check_directives(what, block, *text.module, *entry); !status) return status;
+  if (auto status = check_shared(what, text.target, plan.dynamic_shared); !status) return status;
+  if (auto why = plan.problem()) return diag::fail(std::move(*why));
+  return diag::success();
+}
+
+diag::Result<std::shared_ptr<KernelImage>> image_of(TracedText text, const Signature& signature,
+                                                    const Facts& facts, const KernelLaunch& launch,
+                                                    std::span<const ScalarParameter> scalars) {
+  auto plan = plan_of(signature, facts, launch, scalars);
+  if (!plan) return plan.failure();
+  if (auto fits = check_entry(text, *plan, signature.title()); !fits) return fits.failure();
+  return Registry::instance().intern(std::move(text.ptx), std::move(text.target), std::move(*plan),
+                                     text.module);
+}
+
+SavedTensor saved_tensor(const Argument& argument, const Shape& shape, const std::string& dtype) {
+  return {argument.name, dtype, shape, tensor_bytes(dtype, shape), argument.tile.is_column()};
+}
+
+}  // namespace
+
+void add_parameters(driver::LaunchPlan& plan, std::span<const ScalarSlot> scalars,
+                    std::span<const MapSlot> maps, bool maps_by_value) {
+  using Kind = ParamSlot::Kind;
+  plan.params.reserve(plan.params.size() + plan.tensor_count + scalars.size() + maps.size());
+  for (std::uint32_t i = 0; i < plan.tensor_count; ++i) {
+    plan.params.push_back({Kind::Pointer, i, 8, 0, {}});
+  }
+  for (const auto& [bits, size] : scalars) {
+    plan.params.push_back({bits ? Kind::Scalar : Kind::Argument, 0, size, bits.value_or(0), {}});
+  }
+  const Kind kind = maps_by_value ? Kind::MapValue : Kind::MapPointer;
+  for (const auto& [tensor, map] : maps) {
+    plan.params.push_back({kind, tensor, maps_by_value ? 128U : 8U, 0, map});
+  }
+}
+
+diag::Result<std::shared_ptr<KernelImage>> make_image(TracedText text, const Signature& signature,
+                                                      const Facts& facts,
+                                                      const KernelLaunch& launch) {
+  const auto scalars = scalars_of(signature, launch);
+  if (!scalars) return diag::fail(scalars.error());
+  return image_of(std::move(text), signature, facts, launch, *scalars);
+}
+
+diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
+                                  const Signature& signature, const Facts& facts,
+                                  const KernelLaunch& launch) {
+  if (auto declared = signature.check(); !declared) return declared.failure();
+  auto scalars = scalars_of(signature, launch);
+  if (!scalars) return scalars.failure();
+  auto image = image_of({module, syntax::print(*module), module->target.text()}, signature, facts,
+                        launch, *scalars);
+  if (!image) return image.failure();
   SavedKernel out;
-  out.image = Registry::instance().intern(syntax::print(*module), module->target.text(),
-                                          std::move(*plan), module);
-  out.inputs = std::move(launch.inputs);
-  out.outputs = std::move(launch.outputs);
-  out.scalars = std::move(*scalars);
+  out.image = std::move(*image);
+  for (std::size_t i = 0; i < signature.tensor_count(); ++i) {
+    auto& side = i < signature.inputs.size() ? out.inputs : out.outputs;
+    side.push_back(saved_tensor(signature.tensor(i), facts.shapes[i], facts.dtypes[i]));
+  }
+  for (ScalarParameter& scalar : *scalars) {
+    if (!is_fixed(launch, scalar)) out.scalars.push_back(std::move(scalar));
+  }
   return out;
 }
 

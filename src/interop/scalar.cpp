@@ -96,7 +96,14 @@ const ScalarType* find_scalar_type(std::string_view name) {
   return found == kTypes.end() ? nullptr : found;
 }
 
+Number Number::of_bits(std::uint64_t bits) {
+  Number out(bits);
+  out.kind_ = Kind::Bits;
+  return out;
+}
+
 std::optional<std::uint64_t> Number::bits(const ScalarType& type) const {
+  if (kind_ == Kind::Bits) return bits_ <= mask(type) ? std::optional(bits_) : std::nullopt;
   const auto as_signed = static_cast<std::int64_t>(bits_);
   if (type.kind == ScalarType::Kind::Float) {
     if (kind_ == Kind::Float) return float_bits(type, real_);
@@ -110,7 +117,7 @@ std::optional<std::uint64_t> Number::bits(const ScalarType& type) const {
 
 std::string Number::text() const {
   if (kind_ == Kind::Signed) return std::to_string(static_cast<std::int64_t>(bits_));
-  if (kind_ == Kind::Unsigned) return std::to_string(bits_);
+  if (kind_ != Kind::Float) return std::to_string(bits_);
   char digits[32];
   const int length = std::snprintf(digits, sizeof(digits), "%.17g", real_);
   return {digits, static_cast<std::size_t>(length)};

@@ -1,56 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module that was traced in this program, made a kernel that can be launched, emulated and saved.
-// The parameters come in the order of pyptx::Kernel: the tensors' addresses, the scalars, the maps.
+// The composer of launches: what a kernel declares, what a call settled, and a module that was
+// traced for it, made an image that can be launched, emulated and saved. Python's kernels and those
+// of C++ come here alike. The parameters come in the order of pyptx::Kernel: the tensors'
+// addresses, the scalars, the maps.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/driver/plan.h"
 #include "pyptx/interop/saved.h"
 #include "pyptx/interop/scalar.h"
+#include "pyptx/interop/signature.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/layout/tensor_map.h"
 
 namespace pyptx::interop {
 
-/// A dense row-major tensor of elements that a framework has ("f32", "bf16", "s32").
-SavedTensor dense_tensor(std::string name, std::string dtype, std::vector<std::int64_t> shape);
-
+/// How a module is launched.
 struct KernelLaunch {
+  /// The value of a raw parameter: of every launch, or the one where a launch brings none. Raw
+  /// parameters that have none here come with each launch.
   struct Scalar {
-    std::uint64_t bits = 0;
-    std::uint32_t size = 4;  // bytes
-    // With a name, one that each launch brings: its type ("f32"), and its value where a launch
-    // brings none. It has no bits and no size of its own then.
-    std::string name = {};
-    std::string type = {};
-    std::optional<Number> value = {};
+    std::string name;
+    Number value;
+    bool is_fixed = false;
   };
   struct Map {
     std::string tensor;
-    layout::TensorMap map;
+    std::optional<layout::TensorMap> map = {};  // in place of the one that the tile describes
   };
-  driver::Dim3 grid;
-  driver::Dim3 block;
-  driver::Dim3 cluster;
+  driver::Dim3 grid = {};
+  driver::Dim3 block = {};
+  driver::Dim3 cluster = {};
   std::uint32_t dynamic_shared = 0;
-  std::vector<SavedTensor> inputs;
-  std::vector<SavedTensor> outputs;
-  std::vector<Scalar> scalars;
-  std::vector<Map> maps;  // as Traced::map_tensors names them
+  std::vector<Scalar> scalars = {};
+  std::vector<Map> maps = {};  // in the order of Traced::map_tensors
   bool maps_by_value = false;
 };
 
-/// The entry `entry` of `module`, launched so, where the module has it and takes that many
-/// parameters, and a device could launch it.
+/// A module that was traced, and its text.
+struct TracedText {
+  std::shared_ptr<const ir::Module> module;
+  std::string ptx;
+  std::string target;
+};
+
+/// The image of a traced kernel for these facts, shared with whoever composed the same: BadPlan,
+/// EmuNoEntry, KernelParameters, LaunchShape, ScalarValue, BlockDirective, SharedTarget, ArrayMap.
+diag::Result<std::shared_ptr<KernelImage>> make_image(TracedText text, const Signature& signature,
+                                                      const Facts& facts,
+                                                      const KernelLaunch& launch);
+
+/// The same with what a launch takes. The signature's kernel is the module's entry.
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
-                                  std::string_view entry, KernelLaunch launch);
+                                  const Signature& signature, const Facts& facts,
+                                  const KernelLaunch& launch);
+
+/// A scalar and a map as parameters of a plan.
+struct ScalarSlot {
+  std::optional<std::uint64_t> bits;  // none: each launch brings them
+  std::uint32_t size = 4;             // bytes
+};
+struct MapSlot {
+  std::uint32_t tensor = 0;
+  layout::TensorMap map;
+};
+
+/// Adds the parameters of a kernel to a plan that counts its tensors.
+void add_parameters(driver::LaunchPlan& plan, std::span<const ScalarSlot> scalars,
+                    std::span<const MapSlot> maps, bool maps_by_value);
 
 }  // namespace pyptx::interop

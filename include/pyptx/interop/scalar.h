@@ -43,6 +43,9 @@ class Number {
   template <std::unsigned_integral T>
   Number(T value) : kind_(Kind::Unsigned), bits_(value) {}  // NOLINT
 
+  /// The bits of a parameter, whatever its type, from who has worked them out.
+  static Number of_bits(std::uint64_t bits);
+
   /// The low bytes of what a parameter of that type is passed, or nothing where it cannot hold the
   /// number: a fraction or a number out of range for an integer, one that a float type would round
   /// to infinity.
@@ -51,7 +54,7 @@ class Number {
   std::string text() const;
 
  private:
-  enum class Kind : std::uint8_t { Float, Signed, Unsigned };
+  enum class Kind : std::uint8_t { Float, Signed, Unsigned, Bits };
   Kind kind_;
   double real_ = 0;
   std::uint64_t bits_ = 0;

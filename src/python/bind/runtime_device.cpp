@@ -25,42 +25,14 @@
 #include "pyptx/driver/device.h"
 #include "pyptx/driver/occupancy.h"
 #include "pyptx/driver/tensor_map.h"
-#include "pyptx/isa/type.h"
+#include "pyptx/interop/tile.h"
 
 namespace pyptx::python {
 
 layout::MapType map_type(const std::string& dtype) {
-  using isa::Type;
-  using layout::MapType;
-  struct Row {
-    Type type;
-    MapType plain;
-    std::optional<MapType> flushed;  // dtype.ftz
-  };
-  static constexpr Row kTypes[] = {
-      {Type::U8, MapType::U8, {}},
-      {Type::U16, MapType::U16, {}},
-      {Type::U32, MapType::U32, {}},
-      {Type::S32, MapType::S32, {}},
-      {Type::U64, MapType::U64, {}},
-      {Type::S64, MapType::S64, {}},
-      {Type::F16, MapType::F16, {}},
-      {Type::F32, MapType::F32, MapType::F32Ftz},
-      {Type::F64, MapType::F64, {}},
-      {Type::Bf16, MapType::BF16, {}},
-      {Type::Tf32, MapType::TF32, MapType::TF32Ftz},
-  };
-  std::string_view name = dtype;
-  // one-place: the suffix of a map's element type, which no instruction spells.
-  const bool is_flushed = name.ends_with(".ftz");
-  if (is_flushed) name.remove_suffix(4);
-  const Type moved = isa::element(isa::find_type(name).value_or(Type::None)).map;
-  for (const Row& row : kTypes) {
-    if (row.type != moved) continue;
-    if (!is_flushed) return row.plain;
-    if (row.flushed) return *row.flushed;
-  }
-  throw nb::value_error(("a tensor map has no elements of type " + dtype).c_str());
+  const auto type = interop::map_type(dtype);
+  if (!type) throw nb::value_error(("a tensor map has no elements of type " + dtype).c_str());
+  return *type;
 }
 
 layout::Swizzle map_swizzle(const std::string& name) {

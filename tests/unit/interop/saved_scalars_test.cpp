@@ -105,8 +105,8 @@ TEST(SavedScalarsTest, ALaunchBringsThemOrTakesTheDefaults) {
     return report ? "ran" : report.error().message();
   };
   EXPECT_EQ(refused(kernel, {1, 2}), "'kernel' takes 1 scalars at run time, got 2");
-  EXPECT_EQ(refused(kernel, {-1}), "the scalar 'n' of 'kernel' (.u32) cannot hold -1");
-  EXPECT_EQ(refused(kernel, {0.5}), "the scalar 'n' of 'kernel' (.u32) cannot hold 0.5");
+  EXPECT_EQ(refused(kernel, {-1}), "kernel 'kernel': raw parameter 'n' (.u32) cannot hold -1");
+  EXPECT_EQ(refused(kernel, {0.5}), "kernel 'kernel': raw parameter 'n' (.u32) cannot hold 0.5");
   EXPECT_EQ(refused(add_kernel(std::nullopt), {}), "'kernel' takes 1 scalars at run time, got 0");
 }
 

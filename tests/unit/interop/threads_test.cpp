@@ -26,12 +26,12 @@ namespace {
 constexpr std::size_t kThreads = 10;
 constexpr std::size_t kRounds = 20;
 
-struct Shape {
+struct Matrix {
   std::int64_t rows;
   std::int64_t columns;
   std::size_t elements() const { return static_cast<std::size_t>(rows * columns); }
 };
-constexpr std::array<Shape, 5> kShapes = {{{8, 32}, {1, 4}, {9, 36}, {24, 68}, {17, 100}}};
+constexpr std::array<Matrix, 5> kShapes = {{{8, 32}, {1, 4}, {9, 36}, {24, 68}, {17, 100}}};
 
 /// Z = 2 X + Y, each tensor behind a map of boxes of 8 x 32 (tests/support/sample_kernels.py).
 const std::shared_ptr<const ir::Module>& module(bool by_value) {
@@ -45,25 +45,18 @@ const std::shared_ptr<const ir::Module>& module(bool by_value) {
   return modules[by_value ? 1 : 0];
 }
 
-SavedKernel axpy(const Shape& shape, bool by_value) {
-  layout::TensorMap map;
-  map.type = layout::MapType::F32;
-  map.rank = 2;
-  map.dims = {static_cast<std::uint64_t>(shape.columns), static_cast<std::uint64_t>(shape.rows)};
-  map.strides = {static_cast<std::uint64_t>(shape.columns) * 4};
-  map.box = {32, 8};
+SavedKernel axpy(const Matrix& shape, bool by_value) {
+  const Tile tile{.dims = {"M", "N"}, .dtype = "f32", .box = {8, 32}};
+  const Signature signature{
+      .kernel = "tma_axpy", .inputs = {{"X", tile}, {"Y", tile}}, .outputs = {{"Z", tile}}};
   KernelLaunch launch;
   launch.grid = {static_cast<std::uint32_t>((shape.columns + 31) / 32),
                  static_cast<std::uint32_t>((shape.rows + 7) / 8), 1};
   launch.block = {32, 1, 1};
-  const auto tensor = [&](const char* name) {
-    return dense_tensor(name, "f32", {shape.rows, shape.columns});
-  };
-  launch.inputs = {tensor("X"), tensor("Y")};
-  launch.outputs = {tensor("Z")};
-  launch.maps = {{"X", map}, {"Y", map}, {"Z", map}};
+  launch.maps = {{"X"}, {"Y"}, {"Z"}};
   launch.maps_by_value = by_value;
-  auto kernel = compose(module(by_value), "tma_axpy", std::move(launch));
+  const auto facts = signature.facts({{"M", shape.rows}, {"N", shape.columns}});
+  auto kernel = compose(module(by_value), signature, *facts, launch);
   EXPECT_TRUE(kernel) << kernel.error().message();
   return std::move(*kernel);
 }
@@ -104,13 +97,13 @@ TEST(ThreadsTest, TenThreadsEmulateKernelsWithTensorMaps) {
   std::array<std::size_t, kThreads> wrong{};
   std::array<std::size_t, kThreads> launches{};
   on_ten_threads([&](std::size_t thread) {
-    const auto run = [&](const SavedKernel& kernel, const Shape& shape, std::size_t seed) {
+    const auto run = [&](const SavedKernel& kernel, const Matrix& shape, std::size_t seed) {
       wrong[thread] += wrong_elements(kernel, shape.elements(), seed);
       ++launches[thread];
     };
     for (std::size_t round = 0; round < kRounds; ++round) {
       const std::size_t turn = thread + round * 3;
-      const Shape& shape = kShapes[turn % kShapes.size()];
+      const Matrix& shape = kShapes[turn % kShapes.size()];
       const SavedKernel kernel = axpy(shape, turn % 2 == 0);
       Registry::instance().handle_of(kernel.image);
       run(kernel, shape, turn);
@@ -150,7 +143,7 @@ class FakeThreadsTest : public driver::FakeDriverTest {
   /// Whether the maps of a recorded launch are those of its own tensors and shape.
   static void check(const fake::Launch& launch, bool by_value) {
     const std::uint64_t base = word(launch.parameters, 0);
-    const Shape& shape = kShapes[(base >> 32 & 0xFF) - 1];
+    const Matrix& shape = kShapes[(base >> 32 & 0xFF) - 1];
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(launch.stream), (base >> 40) << 12);
     EXPECT_EQ(launch.grid[0], static_cast<unsigned>((shape.columns + 31) / 32));
     for (std::size_t i = 0; i < 3; ++i) {
@@ -172,7 +165,7 @@ class FakeThreadsTest : public driver::FakeDriverTest {
     cuda().entries = {"tma_axpy"};
     take_parameters_of(axpy(kShapes[0], by_value).image->plan());
     std::vector<SavedKernel> kernels;  // shared, and so are their launchers and caches of maps
-    for (const Shape& shape : kShapes) {
+    for (const Matrix& shape : kShapes) {
       kernels.push_back(axpy(shape, by_value));
       kernels.back().image->adopt_cubin("sm_90a", by_value ? "by value" : "by pointer");
     }

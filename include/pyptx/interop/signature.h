@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel declares: its tensors, each behind a tile, inputs before outputs, and the raw
+// parameters that follow them. A signature belongs to no call; what a call settles of it are facts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pyptx/diag/diagnostic.h"
+#include "pyptx/interop/sizes.h"
+#include "pyptx/interop/tile.h"
+
+namespace pyptx::interop {
+
+/// A tensor of a kernel.
+struct Argument {
+  std::string name;
+  Tile tile;
+};
+
+/// A scalar of a kernel, by the name of its type: {"f32", "alpha"}.
+struct RawParameter {
+  std::string type;
+  std::string name;
+};
+
+/// Shape and element type of every tensor, inputs before outputs.
+struct Facts {
+  std::vector<Shape> shapes;
+  std::vector<std::string> dtypes;
+};
+
+struct Signature {
+  std::string kernel;
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;
+  std::vector<RawParameter> scalars = {};
+  /// The dimension whose parts are independent; empty: there is none.
+  std::string batch = {};
+
+  std::size_t tensor_count() const { return inputs.size() + outputs.size(); }
+  /// By index over inputs, then outputs.
+  const Argument& tensor(std::size_t index) const {
+    return index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
+  }
+  std::optional<std::uint32_t> index_of(std::string_view tensor) const;
+  /// "kernel 'scale'", which is how messages begin.
+  std::string title() const;
+
+  /// Why no call could be made of it: DeclarationType, DeclarationValue.
+  diag::Status check() const;
+  /// The shapes of the outputs, from the values of dimensions: UnknownSize.
+  diag::Result<std::vector<Shape>> output_shapes(const Sizes& sizes) const;
+  /// Of a dense tensor that its tile describes: UnknownSize, DeclarationType.
+  diag::Result<std::pair<Shape, std::string>> fact(std::size_t index, const Sizes& sizes) const;
+  /// Of all of them.
+  diag::Result<Facts> facts(const Sizes& sizes = {}) const;
+  /// The map over a tensor of these facts: ArrayMap.
+  diag::Result<layout::TensorMap> map(std::size_t tensor, const Facts& facts) const;
+};
+
+}  // namespace pyptx::interop
