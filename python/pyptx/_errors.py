@@ -46,11 +46,11 @@ class LaunchError(Error):
 
 
 class ArgumentTypeError(LaunchError, TypeError):
-    """An argument of a function of `pyptx.kernels` that is another kind of thing (PTX0815)."""
+    """An argument, a declaration or an option of another type (PTX0815, PTX0841 and others)."""
 
 
 class ArgumentValueError(LaunchError, ValueError):
-    """One whose shape, value or place in memory does not do (PTX0816 to PTX0818)."""
+    """One whose shape, value or place in memory does not do (PTX0816, PTX0843 and others)."""
 
 
 class OutOfMemoryError(LaunchError, MemoryError):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core
+from pyptx._call.refusals import refuse
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -27,21 +28,24 @@ def verify(
     """
     if isinstance(what, str | bytes):
         if kwargs:
-            raise TypeError(f"verify() of a text takes no argument {next(iter(kwargs))!r}")
+            refuse("KeywordName", "verify() of a text", f"takes no argument {next(iter(kwargs))!r}")
         return _core.verify_text(what, file, lint, max_diagnostics)
     if isinstance(what, _core.Module):
         if kwargs:
-            raise TypeError(f"verify() of a module takes no argument {next(iter(kwargs))!r}")
+            name = next(iter(kwargs))
+            refuse("KeywordName", "verify() of a module", f"takes no argument {name!r}")
         return _core.verify_module(what, lint, max_diagnostics)
-    from pyptx._errors import Error
+    from pyptx._errors import Error, LaunchError
     from pyptx.kernel import Kernel
 
     if not isinstance(what, Kernel):
-        raise TypeError(f"verify() takes PTX text, a Module or a Kernel, not {type(what).__name__}")
+        wanted = f"takes PTX text, a Module or a Kernel, not {type(what).__name__}"
+        refuse("ArgumentKind", "verify()", wanted)
     try:
         module = what.module(**kwargs)
     except Error as error:
-        if not error.diagnostics:  # about the declaration, which is no place in a text
+        is_of_launch = error.diagnostics and error.diagnostics[0].kind == "SharedTarget"
+        if isinstance(error, LaunchError) or is_of_launch:  # which is no place in a text
             raise
         return error.diagnostics  # what tracing refused is a finding like any other
     # A module knows the author's lines, but only the text shows what is inside ptx.raw.

@@ -22,6 +22,7 @@ from typing import Any
 
 from pyptx._bench.clocks import EventClock, HostClock, find_clock
 from pyptx._bench.plot import Bar, draw
+from pyptx._call.refusals import refuse
 
 __all__ = ["Arm", "Comparison", "compare"]
 
@@ -247,15 +248,15 @@ def _of_arm(given: float | Mapping[str, float] | None, name: str) -> float | Non
 
 def _check(arms: Any, mode: str, rounds: int, baseline: str | None) -> None:
     if not isinstance(arms, Mapping) or not arms:
-        raise TypeError("arms are a dict of functions by name, with at least one")
+        refuse("ArgumentKind", "arms", "are a dict of functions by name, with at least one")
     for name, call in arms.items():
         if not isinstance(name, str) or not callable(call):
-            raise TypeError(
-                f"an arm is a name and a function without arguments, not {name!r}: {call!r}"
-            )
+            wanted = "a name and a function without arguments"
+            refuse("OptionType", "an arm", wanted, f"{name!r}: {call!r}")
     if mode not in MODES:
-        raise ValueError(f"mode is 'burst' or 'sustained', not {mode!r}")
+        refuse("OptionValue", "mode", "'burst' or 'sustained'", f"not {mode!r}")
     if rounds < 1:
-        raise ValueError(f"rounds are at least 1, not {rounds}")
+        refuse("OptionValue", "rounds", "at least 1", f"not {rounds}")
     if baseline is not None and baseline not in arms:
-        raise ValueError(f"the baseline is one of {', '.join(map(repr, arms))}, not {baseline!r}")
+        known = f"one of {', '.join(map(repr, arms))}"
+        refuse("OptionValue", "the baseline", known, f"not {baseline!r}")

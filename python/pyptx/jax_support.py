@@ -21,7 +21,6 @@ from typing import Any, Optional
 from pyptx import _core, _toolchain
 from pyptx._call import handles
 from pyptx._call.element_types import ptx_name
-from pyptx._call.tensor_maps import default_box, flat_map, view_map
 from pyptx.specs import Layout, Tile
 
 __all__ = [
@@ -190,8 +189,8 @@ def synthesize_tma_descriptor(
     `box_shape` defaults to one swizzle span by 64 rows.
     """
     name, way = ptx_name(dtype), Layout(layout)
-    box = tuple(box_shape) if box_shape is not None else default_box(shape, name, way)
-    return handles.keep_map(flat_map(tuple(shape), name, box, way), placeholder_ptr)
+    tile = Tile(*shape, layout=way, tma_box=box_shape)
+    return handles.keep_map(_core.tile_map(tile, tuple(shape), name), placeholder_ptr)
 
 
 def synthesize_tma_descriptor_3d(
@@ -210,10 +209,15 @@ def synthesize_tma_descriptor_3d(
     So a box can be wider than the 128-byte swizzle span. `padding` pads the innermost box
     dimension to 72. Returns what `synthesize_tma_descriptor` returns.
     """
-    swizzle = 128 if swizzle_128b else 0
-    tensor_map = view_map(
-        (height, width), ptx_name(dtype), (box_major, box_minor), swizzle, padding
+    tile = Tile(
+        height,
+        width,
+        layout=Layout.TMA_128B if swizzle_128b else Layout.ROW,
+        tma_box=(box_major, box_minor),
+        tma_rank=3,
+        tma_padding=padding,
     )
+    tensor_map = _core.tile_map(tile, (height, width), ptx_name(dtype))
     return handles.keep_map(tensor_map, placeholder_ptr)
 
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from pyptx import _core, _toolchain
 from pyptx._call import bound_kernel, first_call, settle
 from pyptx._call.emulation import EmulatorReport, run_options, run_words, stream_options
-from pyptx._call.limits import check_block, check_cluster
 from pyptx._call.live import Live
 from pyptx._call.placeholders import TensorSpec, TmaDescriptorHandle
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import (
     Signature,
     check_body,
@@ -78,11 +78,11 @@ class Kernel(_core.KernelBase):
         batch: str | None = None,
     ) -> None:
         if tma not in ("pointer", "value"):
-            raise ValueError(f"tma is 'pointer' or 'value', not {tma!r}")
+            refuse("OptionValue", "tma", "'pointer' or 'value'", f"not {tma!r}")
         check_body(fn)
         what = f"kernel {fn.__name__!r}:"
         if not hasattr(smem, "__index__") or smem < 0:
-            raise ValueError(f"{what} smem is a number of bytes, not {smem!r}")
+            refuse("OptionValue", f"{what} smem", "a number of bytes", f"not {smem!r}")
         self.signature = Signature(fn, in_specs, out_specs, raw_params, batch)
         self._clashes = _clashes(self.signature)
         self._refuse_clash("__call__")
@@ -103,8 +103,8 @@ class Kernel(_core.KernelBase):
             raw_directives=tuple((str(n), tuple(v)) for n, v in raw_directives or ()),
             maps_by_value=tma == "value",
         )
-        check_block(what, options.block)
-        check_cluster(what, options.cluster)
+        _core.check_block(what, options.block)
+        _core.check_cluster(what, options.cluster)
         self.specializer = Specializer(self.signature, options)
         self.jax_functions: Kept[Any, Any] = Kept(MOST_KEPT)  # made and used by _jax.batching
         functools.update_wrapper(self, fn)
@@ -259,7 +259,7 @@ class Kernel(_core.KernelBase):
 
     def _refuse_clash(self, method: str) -> None:
         if method in self._clashes:
-            raise TypeError(self._clashes[method])
+            refuse("DeclarationType", f"kernel {self.signature.name!r}:", self._clashes[method])
 
     def emulate(
         self,
@@ -413,8 +413,8 @@ def _clashes(signature: Signature) -> dict[str, str]:
     ours |= {name: "raw parameter" for _, name in signature.raw_params}
     ours |= dict.fromkeys(signature.template_params, "template parameter")
     return {
-        method: f"kernel {signature.name!r}: {what} {name!r} cannot be passed to "
-        f"Kernel.{method}, which has an argument of that name; rename it"
+        method: f"{what} {name!r} cannot be passed to Kernel.{method}, which has an argument of "
+        f"that name; rename it"
         for method, taken in _TAKEN.items()
         for name, what in ours.items()
         if name in taken

@@ -11,7 +11,9 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyptx._call.element_types import accepts, element_bits, ptx_name
+from pyptx import _core
+from pyptx._call.element_types import element_bits, ptx_name
+from pyptx._call.refusals import is_read_by_dynamo, refuse
 from pyptx.types import from_name
 
 __all__ = ["Layout", "Tile", "unify_envs"]
@@ -80,7 +82,8 @@ class Tile:
                 layout = item
             elif _is_dtype(item):
                 if dtype is not None:
-                    raise TypeError(f"Tile got two element types: {dtype.name} and {item.name}")
+                    both = f"{dtype.name} and {item.name}"
+                    refuse("DeclarationType", "Tile", f"got two element types: {both}")
                 dtype = item
             else:
                 dims.append(_dimension(item))
@@ -92,20 +95,8 @@ class Tile:
         self.tma_box = None if tma_box is None else tuple(int(edge) for edge in tma_box)
         self.tma_rank = tma_rank
         self.tma_padding = tma_padding
-        self._check_tma()
-
-    def _check_tma(self) -> None:
-        if self.tma_rank not in (2, 3):
-            raise ValueError(f"tma_rank is {self.tma_rank}; it is 2 (the tensor) or 3 (the view)")
-        if self.tma_rank == 3 and self.rank != 2:
-            raise ValueError(f"tma_rank=3 views a matrix; {self!r} has {self.rank} dimensions")
-        if self.tma_padding and self.tma_rank != 3:
-            raise ValueError("tma_padding pads the view of tma_rank=3; set tma_rank=3 too")
-        if self.tma_box is not None and len(self.tma_box) != self.rank:
-            raise ValueError(
-                f"tma_box {self.tma_box} has {len(self.tma_box)} edges; "
-                f"the tile has {self.rank} dimensions"
-            )
+        if not is_read_by_dynamo():
+            _core.check_tile(self)
 
     @property
     def rank(self) -> int:
@@ -124,39 +115,15 @@ class Tile:
 
     def resolve_shape(self, env: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the shape with every name replaced by its value in `env`."""
-        missing = [dim for dim in self.symbolic_dims if dim not in env]
-        if missing:
-            raise ValueError(f"{self!r}: no value for dimension {', '.join(map(repr, missing))}")
-        return tuple(env[dim] if isinstance(dim, str) else dim for dim in self.dims)
+        return _core.tile_shape(self, dict(env))
 
     def matches(self, shape: Sequence[int], dtype_name: Any) -> bool:
         """Whether a tensor of that shape and dtype (a name of ours or a framework's) fits."""
-        if self.dtype is not None and not accepts(ptx_name(self.dtype), ptx_name(dtype_name)):
-            return False
-        try:
-            self.extract_env(shape)
-        except ValueError:
-            return False
-        return True
+        return _core.tile_takes(self, tuple(shape), ptx_name(dtype_name))
 
     def extract_env(self, shape: Sequence[int]) -> dict[str, int]:
         """Return the values that `shape` gives to the symbolic dimensions."""
-        if len(shape) != self.rank:
-            raise ValueError(
-                f"expected {self.rank} dimensions {self._shape_text()}, got {len(shape)}: "
-                f"{tuple(shape)}"
-            )
-        env: dict[str, int] = {}
-        for axis, (dim, size) in enumerate(zip(self.dims, shape, strict=True)):
-            if isinstance(dim, str):
-                if env.setdefault(dim, size) != size:
-                    raise ValueError(f"dimension {dim!r} is both {env[dim]} and {size}")
-            elif dim != size:
-                raise ValueError(
-                    f"expected shape {self._shape_text()}, got {tuple(shape)}: "
-                    f"dimension {axis} is {size}, not {dim}"
-                )
-        return env
+        return _core.tile_sizes(self, tuple(shape))
 
     @classmethod
     def wgmma_a(
@@ -208,9 +175,6 @@ class Tile:
             rows, cols, dtype=dtype, layout=layout or Layout.ROW, tma_box=(box_rows, box_cols)
         )
 
-    def _shape_text(self) -> str:
-        return f"({', '.join(map(str, self.dims))}{',' if self.rank == 1 else ''})"
-
     def _identity(self) -> tuple[Any, ...]:
         return (
             self.dims,
@@ -231,18 +195,7 @@ class Tile:
 
     def __repr__(self) -> str:
         """Return the call that makes this tile."""
-        parts = [repr(dim) for dim in self.dims]
-        if self.dtype is not None:
-            parts.append(ptx_name(self.dtype))
-        if self.layout is not Layout.ROW:
-            parts.append(repr(self.layout))
-        if self.tma_box is not None:
-            parts.append(f"tma_box={self.tma_box}")
-        if self.tma_rank != 2:
-            parts.append(f"tma_rank={self.tma_rank}")
-        if self.tma_padding:
-            parts.append("tma_padding=True")
-        return f"Tile({', '.join(parts)})"
+        return _core.tile_text(self)
 
 
 def unify_envs(envs: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -251,7 +204,7 @@ def unify_envs(envs: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for env in envs:
         for name, value in env.items():
             if merged.setdefault(name, value) != value:
-                raise ValueError(f"dimension {name!r} is both {merged[name]} and {value}")
+                refuse("DimensionTwice", "unify_envs", name, merged[name], value)
     return merged
 
 
@@ -261,15 +214,12 @@ def _is_dtype(item: Any) -> bool:
 
 def _dimension(item: Any) -> int | str:
     if isinstance(item, str):
-        if not item.isidentifier():
-            raise ValueError(f"dimension {item!r} is not a name")
         return item
     if hasattr(item, "__index__") and not isinstance(item, bool):
-        size = int(item.__index__())
-        if size < 0:
-            raise ValueError(f"dimension {size} is negative")
-        return size
-    raise TypeError(
-        f"Tile takes dimensions (int or str), one type of pyptx.types and a Layout, "
-        f"not {item!r} ({type(item).__name__})"
+        return int(item.__index__())
+    return refuse(
+        "DeclarationType",
+        "Tile",
+        f"takes dimensions (int or str), one type of pyptx.types and a Layout, "
+        f"not {item!r} ({type(item).__name__})",
     )

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pyptx._call.refusals import is_read_by_dynamo
 from pyptx.specs import Tile
 
 __all__ = [
@@ -55,8 +56,7 @@ def extract_input_shapes(inputs: Sequence[Any]) -> list[tuple[int, ...]]:
 
 def is_traced() -> bool:
     """Whether torch.compile is reading the caller; it runs this itself and keeps the answer."""
-    guards = sys.modules.get("torch._guards")
-    if guards is None or guards.TracingContext.try_get() is None:
+    if not is_read_by_dynamo():
         return False
     register_operators()
     return True
@@ -91,13 +91,18 @@ def operator_library() -> str:
     return str(path)
 
 
-def lost_gradients(torch: Any, name: str, tensors: Sequence[Any], has_outs: bool) -> str | None:
-    """Return what to say where writing tensors loses gradients silently; None where it does not."""
+def lost_gradients(
+    torch: Any, name: str, tensors: Sequence[Any], has_outs: bool
+) -> tuple[str, str] | None:
+    """Return what to say where writing tensors loses gradients silently: of whom, and what.
+
+    None where it does not.
+    """
     if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
         return None
     what, fix = ("out=", "drop out=, ") if has_outs else ("without outputs it", "")
-    return (
-        f"kernel {name!r}: {what} keeps no record for gradients, and a tensor of this call "
+    return f"kernel {name!r}:", (
+        f"{what} keeps no record for gradients, and a tensor of this call "
         f"requires one; {fix}.detach() it, or call under torch.no_grad()"
     )
 
@@ -181,7 +186,7 @@ def _call_in_place(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
 
     refusal = lost_gradients(torch, key.partition(":")[0], args, has_outs=False)
     if refusal is not None:
-        raise RuntimeError(refusal)
+        raise RuntimeError(" ".join(refusal))
     inputs, options = [*args], kwargs
     if kwargs and scalar_params(key):
         inputs, options = split_scalars(key, args, kwargs)
@@ -203,7 +208,7 @@ def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outs = [*outs] if isinstance(outs, (tuple, list)) else [outs]
     refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs), has_outs=True)
     if refusal is not None:
-        raise RuntimeError(refusal)  # a class of our own is more than Dynamo can trace
+        raise RuntimeError(" ".join(refusal))  # a class of our own is more than Dynamo can trace
     torch.ops.pyptx.call_out(key, inputs, outs, options)
     return tuple(outs) if len(outs) > 1 else outs[0]
 

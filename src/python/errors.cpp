@@ -46,6 +46,18 @@ const char* class_name(std::string_view code) {
       {diag::Kind::DeclarationType, "ArgumentTypeError"},
       {diag::Kind::DeclarationValue, "ArgumentValueError"},
       {diag::Kind::BlockDirective, "ArgumentValueError"},
+      {diag::Kind::KeywordName, "ArgumentTypeError"},
+      {diag::Kind::KeywordValue, "ArgumentValueError"},
+      {diag::Kind::ArgumentKind, "ArgumentTypeError"},
+      {diag::Kind::ArrayMemory, "ArgumentValueError"},
+      {diag::Kind::NoTensors, "ArgumentTypeError"},
+      {diag::Kind::DimensionsType, "ArgumentTypeError"},
+      {diag::Kind::DimensionsValue, "ArgumentValueError"},
+      {diag::Kind::FrameworkElements, "ArgumentTypeError"},
+      {diag::Kind::LaunchPlace, "ArgumentValueError"},
+      {diag::Kind::OptionType, "ArgumentTypeError"},
+      {diag::Kind::OptionValue, "ArgumentValueError"},
+      {diag::Kind::HandleText, "ArgumentValueError"},
   };
   for (const auto& [kind, name] : kOfTheirOwn) {
     if (code == diag::info(kind).code) return name;

@@ -23,7 +23,7 @@ from support.packages import need
 
 torch = need("torch")
 
-from pyptx._torch.eager import kind_problem, memory_problem  # noqa: E402
+from pyptx._torch.problems import kind_problem, memory_problem  # noqa: E402
 from support.bad_calls import (  # noqa: E402
     Bad,
     declared,

@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
-from pyptx._errors import LaunchError
 from pyptx.specs import Layout
 
 
@@ -28,9 +28,9 @@ class DifferentiableKernel:
         num_grad_inputs: int | None,
     ) -> None:
         if not callable(forward) or not hasattr(forward, "in_specs"):
-            raise TypeError(f"the forward kernel is a pyptx kernel, not {forward!r}")
+            refuse("OptionType", "the forward kernel", "a pyptx kernel", repr(forward))
         if not callable(backward):
-            raise TypeError(f"the backward kernel is a kernel or a function, not {backward!r}")
+            refuse("OptionType", "the backward kernel", "a kernel or a function", repr(backward))
         count = len(forward.in_specs)
         self.forward = forward
         self.backward = backward
@@ -73,9 +73,11 @@ class DifferentiableKernel:
         if not isinstance(found, (tuple, list)):
             found = (found,)
         if len(found) < self.grad_count:
-            raise LaunchError(
-                f"the backward kernel returned {len(found)} gradients for {self.grad_count} "
-                f"inputs; give it one output per input, or set num_grad_inputs"
+            refuse(
+                "NoGradient",
+                "the backward kernel",
+                f"returned {len(found)} gradients for {self.grad_count} inputs; give it one output "
+                f"per input, or set num_grad_inputs",
             )
         return list(found[: self.grad_count])
 
@@ -102,12 +104,13 @@ def _saved(given: Any, count: int, outputs: int) -> tuple[int, ...]:
     for value in given if isinstance(given, Iterable) else (None,):
         index = whole_number(value)
         if index is None:
-            raise TypeError(
-                f"save_for_backward is a sequence of indices of inputs: (0, 1), not {given!r}"
-            )
+            wanted = "a sequence of indices of inputs: (0, 1)"
+            refuse("OptionType", "save_for_backward", wanted, repr(given))
         if not 0 <= index < count + outputs:
-            raise ValueError(
-                f"save_for_backward has {index}, but there are {count} inputs and {outputs} outputs"
+            refuse(
+                "DeclarationValue",
+                "save_for_backward",
+                f"has {index}, but there are {count} inputs and {outputs} outputs",
             )
         indices.append(index)
     return tuple(indices)
@@ -116,9 +119,9 @@ def _saved(given: Any, count: int, outputs: int) -> tuple[int, ...]:
 def _grad_count(given: Any, count: int) -> int:
     number = count if given is None else whole_number(given)
     if number is None:
-        raise TypeError(f"num_grad_inputs is a number of inputs, not {given!r}")
+        refuse("OptionType", "num_grad_inputs", "a number of inputs", repr(given))
     if not 0 <= number <= count:
-        raise ValueError(f"num_grad_inputs is {number}, but there are {count} inputs")
+        refuse("OptionValue", "num_grad_inputs", number, f"but there are {count} inputs")
     return number
 
 
@@ -195,9 +198,11 @@ def _torch_functions(pair: DifferentiableKernel) -> Any:
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            raise LaunchError(
-                "a differentiable kernel has no forward-mode derivative; use reverse mode: "
-                "torch.autograd.grad, torch.func.grad, vjp or jacrev"
+            refuse(
+                "NoGradient",
+                "a differentiable kernel",
+                "has no forward-mode derivative; use reverse mode: torch.autograd.grad, "
+                "torch.func.grad, vjp or jacrev",
             )
 
     return KernelFunction, TransformedFunction

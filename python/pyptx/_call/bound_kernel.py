@@ -17,11 +17,11 @@ from typing import Any
 
 from pyptx import _core, _toolchain
 from pyptx._call import first_call
-from pyptx._call.element_types import accepts, framework_name
+from pyptx._call.element_types import framework_name
+from pyptx._call.refusals import refuse
 from pyptx._call.scalars import scalar_bits
-from pyptx._call.signature import Array, check_overlap, check_strides
+from pyptx._call.signature import Array
 from pyptx._call.teaching import ENTRY_KINDS
-from pyptx._errors import LaunchError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,10 @@ class Settled:
     def saved(self) -> _core.SavedKernel:
         """Return the form that has bytes."""
         if self.image is None:
-            raise LaunchError(
-                f"kernel {self.name!r}: the grid is empty, there is no launch to save"
+            refuse(
+                "LaunchPlace",
+                f"kernel {self.name!r}:",
+                "the grid is empty, there is no launch to save",
             )
         inputs, outputs = (
             [(t.name, t.dtype, t.shape, t.nbytes, t.is_column_major) for t in tensors]
@@ -197,10 +199,12 @@ class _Launch:
         known = ["out", *(scalar.name for scalar in settled.scalars)]
         unknown = [name for name in kwargs if name not in known]
         if unknown:
-            raise TypeError(
-                f"bound kernel {settled.name!r} takes no keyword {unknown[0]!r}: template values, "
-                f"dimensions and what the grid depends on were settled when it was bound; only "
-                f"{', '.join(f'{name}=' for name in known)} may be given"
+            refuse(
+                "KeywordName",
+                f"bound kernel {settled.name!r}",
+                f"takes no keyword {unknown[0]!r}: template values, dimensions and what the grid "
+                f"depends on were settled when it was bound; only "
+                f"{', '.join(f'{name}=' for name in known)} may be given",
             )
         bits = settled.bits(kwargs)
         out = kwargs.get("out")
@@ -212,13 +216,17 @@ class _Launch:
         if framework == "numpy":
             return self._call_numpy(args, outs, bits)
         if framework is None:
-            raise LaunchError(
-                f"bound kernel {settled.name!r} was called without arrays, so there is no device "
-                f"to run on; pass an array as input or as out="
+            refuse(
+                "NoTensors",
+                f"bound kernel {settled.name!r}",
+                "was called without arrays, so there is no device to run on",
+                "pass an array as input or as out=",
             )
-        raise TypeError(
-            f"bound kernel {settled.name!r} takes torch tensors and NumPy arrays; JAX prepares "
-            f"calls itself: jax.jit of the kernel does once what bind() does"
+        return refuse(
+            "ArgumentKind",
+            f"bound kernel {settled.name!r}",
+            "takes torch tensors and NumPy arrays; JAX prepares calls itself: jax.jit of the "
+            "kernel does once what bind() does",
         )
 
     def _call_numpy(
@@ -248,7 +256,8 @@ class _Launch:
         tensors = (*args, *(outs or ()))
         refusal = eager.not_plain(self._names(len(args)), tensors)
         if refusal is not None:
-            raise LaunchError(f"bound kernel {self.settled.name!r}: {refusal}")
+            kind, words = refusal
+            refuse(kind, f"bound kernel {self.settled.name!r}:", words)
         inputs = [eager.describe(tensor) for tensor in args]
         given = None if outs is None else [eager.describe(tensor) for tensor in outs]
         self._check(inputs, given)
@@ -291,42 +300,10 @@ class _Launch:
     def _check(self, inputs: Sequence[Array], outs: Sequence[Array] | None) -> None:
         """Refuse what it was not bound to. Nothing has been launched when this raises."""
         settled = self.settled
-        for what, expected, got in (
-            ("input", settled.inputs, inputs),
-            ("output", settled.outputs, outs),
-        ):
-            if got is not None and len(got) != len(expected):
-                names = ", ".join(tensor.name for tensor in expected)
-                raise LaunchError(
-                    f"bound kernel {settled.name!r} has {len(expected)} {what}"
-                    f"{'s' * (len(expected) != 1)} ({names}), got {len(got)}"
-                )
-        tensors = (*settled.inputs, *settled.outputs)
-        arrays = (*inputs, *(outs or ()))
         maps = () if settled.image is None else settled.image.plan.map_tensors
-        device = self.device or arrays[0].device
-        for index, (tensor, array) in enumerate(zip(tensors, arrays, strict=False)):
-            self._check_one(tensor, array, device)
-            first_call.check_map_address(settled.name, tensor.name, array, index in maps)
-        check_overlap(settled.name, [tensor.name for tensor in settled.outputs], outs or ())
-
-    def _check_one(self, tensor: BoundTensor, array: Array, device: str) -> None:
-        where = f"bound kernel {self.settled.name!r}: argument {tensor.name!r}"
-        for what, expected, got, fits in (
-            ("dtype", tensor.dtype, array.dtype, accepts(tensor.dtype, array.dtype)),
-            ("shape", tensor.shape, array.shape, tensor.shape == array.shape),
-        ):
-            if not fits:
-                raise LaunchError(
-                    f"{where} has {what} {got}, it was bound to {expected}; bind the kernel to "
-                    f"tensors like these, or call the kernel itself"
-                )
-        if array.device != device:
-            place = "it was bound to" if self.device else "the first is on"
-            raise LaunchError(
-                f"{where} is on {array.device}, {place} {device}; move it, or bind there too"
-            )
-        check_strides(where, tensor.is_column_major, array)
+        _core.check_bound(
+            settled.name, settled.inputs, settled.outputs, maps, self.device, inputs, outs
+        )
 
 
 def _fitting(make: Any, tensor: BoundTensor) -> Any:
@@ -340,7 +317,7 @@ def cuda_ordinal(device: Any) -> int:
         return int(device.__index__())
     kind, _, index = str(device).partition(":")
     if kind != "cuda" or not (index.isdigit() or not index):
-        raise ValueError(f"a CUDA device is an ordinal or 'cuda:0', not {device!r}")
+        refuse("OptionValue", "a CUDA device", "an ordinal or 'cuda:0'", f"not {device!r}")
     return int(index) if index else int(_core.current_device())
 
 
@@ -348,7 +325,8 @@ def write(settled: Settled, path: str | bytes | PathLike[str], targets: Sequence
     """Write the file, with binaries for these targets."""
     saved = settled.saved()
     if isinstance(targets, str):
-        raise TypeError(f"targets is a sequence of names such as ('sm_90a',), not {targets!r}")
+        names = "a sequence of names such as ('sm_90a',)"
+        refuse("OptionType", "targets", names, repr(targets))
     _toolchain.announce_folders()
     for target in targets:
         saved.add_binary(target)
@@ -358,7 +336,7 @@ def write(settled: Settled, path: str | bytes | PathLike[str], targets: Sequence
 def _file(path: str | bytes | PathLike[str]) -> bytes:
     name = fsencode(path)
     if b"\0" in name:
-        raise ValueError(f"a file's name has no zero byte, as {path!r} has")
+        refuse("OptionValue", "a file's name", "one with no zero byte", f"not {path!r}")
     return name
 
 

@@ -50,15 +50,3 @@ def element_bits(ptx: str) -> int:
 def nbytes(ptx: str, shape: Sequence[int]) -> int:
     """Bytes of a tensor of such elements; a last byte that is used in part counts."""
     return (math.prod(shape) * element_bits(ptx) + 7) // 8
-
-
-def accepts(expected: str, got: str) -> bool:
-    """Whether elements of type `got` may be passed where a spec says `expected`.
-
-    Equal names do, `tf32` is stored as `f32`, and the untyped `bN` take any N-bit elements.
-    """
-    if expected == got or (expected == "tf32" and got == "f32"):
-        return True
-    if expected[:1] == "b" and expected[1:].isdigit():
-        return element_bits(got) == int(expected[1:])
-    return False

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
 from pyptx._core import EmulatorStream
 
@@ -38,33 +39,34 @@ def run_options(given: tuple[Any, Any, Any, Any, Any, Any, Any]) -> dict[str, An
         number = 0 if value is None else whole_number(value)
         bits = 64 if name == "seed" else 31
         if number is None or not 0 <= number < 1 << bits:
-            raise ValueError(f"{name} is a whole number from 0 to 2**{bits} - 1, not {value!r}")
+            allowed = f"a whole number from 0 to 2**{bits} - 1"
+            refuse("OptionValue", name, allowed, f"not {value!r}")
         options[name] = number
     if report is not None and not isinstance(report, bool):
-        raise TypeError(f"report is True or False, not {report!r}")
+        refuse("OptionType", "report", "True or False", repr(report))
     options["counters"] = bool(report)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError(f"progress is True, False or a function, not {progress!r}")
+        refuse("OptionType", "progress", "True, False or a function", repr(progress))
     options["progress"] = progress
     if not (trace is None or isinstance(trace, (str, bytes, os.PathLike))):
-        raise TypeError(f"trace is the name of a file, not {trace!r}")
+        refuse("OptionType", "trace", "the name of a file", repr(trace))
     options["trace"] = None if trace is None else os.fsdecode(trace)
     options["limits"] = limit_words(limit)
     codes = () if ignore is None else (ignore,) if isinstance(ignore, str) else ignore
     is_several = isinstance(codes, (tuple, list, set, frozenset))
     if not is_several or not all(isinstance(code, str) for code in codes):
-        raise TypeError(f"ignore is a code or several of them ('PTX0931'), not {ignore!r}")
+        refuse("OptionType", "ignore", "a code or several of them ('PTX0931')", repr(ignore))
     return options | {"ignore": ",".join(codes)}
 
 
 def stream_options(stream: Any, programmatic: Any) -> dict[str, Any]:
     """Return the stream of a launch, and whether it may overlap the one before it there."""
     if stream is not None and not isinstance(stream, EmulatorStream):
-        raise TypeError(f"stream is a pyptx.EmulatorStream, not {stream!r}")
+        refuse("OptionType", "stream", "a pyptx.EmulatorStream", repr(stream))
     if not isinstance(programmatic, bool):
-        raise TypeError(f"programmatic is True or False, not {programmatic!r}")
+        refuse("OptionType", "programmatic", "True or False", repr(programmatic))
     if programmatic and stream is None:
-        raise ValueError("a programmatic launch follows another one: give stream= to both")
+        refuse("LaunchPlace", "a programmatic launch", "follows another one: give stream= to both")
     return {"stream": stream, "programmatic": programmatic}
 
 
@@ -81,9 +83,12 @@ def limit_words(limit: Any) -> list[str]:
         elif isinstance(one, str) or number is not None:
             words.append(one if number is None else str(number))
         else:
-            raise TypeError(
-                "limit is a whole number of warp instructions, a time as '2s' or '500ms', a "
-                f"timedelta, or a tuple of both, not {one!r}"
+            refuse(
+                "OptionType",
+                "limit",
+                "a whole number of warp instructions, a time as '2s' or '500ms', a timedelta, or a "
+                "tuple of both",
+                repr(one),
             )
     return words
 

@@ -12,15 +12,16 @@ import sys
 import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyptx import _core
 from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, resolve_grid
 from pyptx._call.specialize import Facts, Traced
 from pyptx._call.teaching import ENTRY_KINDS, teach
 from pyptx._captures.captures import Captures
-from pyptx._errors import EmulatorWarning, LaunchError, OutputWarning
+from pyptx._errors import EmulatorWarning, OutputWarning
 from pyptx.specs import Layout
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def prepare(
         )
     template, raw = signature.bind_keywords(keywords, env)
     run_time = tuple(p for p in signature.runtime_scalars(keywords) if p[1] not in constants)
-    shapes = output_shapes(kernel, {**template, **env})
+    shapes = signature.declared.output_shapes({**template, **env})
     names = [str(spec.dtype_name) for spec in signature.out_specs]
     if out is not None:
         names = [array.dtype for array in out]
@@ -104,10 +105,11 @@ def prepare(
     grid = resolve_grid(signature.name, kernel.grid, values)
     traced, is_current, watched = kernel.specializer.trace(facts, captures)
     for name, array in zip(signature.tensors, (*inputs, *(out or ())), strict=False):
-        check_map_address(signature.name, name, array, name in traced.map_tensors)
+        if name in traced.map_tensors:
+            _core.check_mapped(signature.name, name, array.pointer)
     has_work = 0 not in grid
     if not has_work:
-        _check_empty(kernel, grid, shapes)
+        signature.declared.check_empty_grid(grid, shapes)
     specializer = kernel.specializer
     image = specializer.image(traced, grid, raw, run_time) if has_work else None
     is_known = all(raw[name] is not UNKNOWN for _, name in run_time)
@@ -138,41 +140,6 @@ def new_outputs(
     ]
 
 
-def output_shapes(kernel: Kernel, env: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    """Shapes of the outputs, from the dimensions and template values of a call."""
-    signature = kernel.signature
-    shapes = []
-    for name, spec in zip(
-        signature.tensors[len(signature.in_specs) :], signature.out_specs, strict=True
-    ):
-        try:
-            shapes.append(spec.resolve_shape(env))
-        except ValueError as error:
-            raise LaunchError(
-                f"kernel {signature.name!r}: output {name!r}: {error}; "
-                f"no input has it: pass it by keyword, or pass out="
-            ) from None
-    return shapes
-
-
-def check_map_address(kernel: str, name: str, array: Array, has_map: bool) -> None:
-    """Refuse an array whose address no TMA descriptor can hold."""
-    if has_map and array.pointer % _core.MAPPED_ALIGNMENT:
-        raise LaunchError(
-            f"kernel {kernel!r}: argument {name!r} starts at address {array.pointer:#x}, but its "
-            f"TMA descriptor needs a multiple of {_core.MAPPED_ALIGNMENT} bytes; "
-            "a .clone() is aligned"
-        )
-
-
-def _check_empty(kernel: Kernel, grid: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> None:
-    if any(0 not in shape for shape in shapes):
-        raise LaunchError(
-            f"kernel {kernel.signature.name!r}: the grid is {grid}, which launches nothing, "
-            f"but the outputs have elements: {', '.join(map(str, shapes))}"
-        )
-
-
 def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Dispatch on the arguments' framework."""
     keywords = dict(kwargs)
@@ -187,18 +154,22 @@ def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict
         return eager.call(kernel, captures, args, outs, keywords)
     if framework == "jax":
         if not kernel.out_specs:
-            raise LaunchError(
-                f"kernel {kernel.signature.name!r} has no outputs, and a JAX array is never "
-                f"written in place; declare what it writes in out_specs (out= donates memory)"
+            refuse(
+                "NoTensors",
+                f"kernel {kernel.signature.name!r}",
+                "has no outputs, and a JAX array is never written in place",
+                "declare what it writes in out_specs (out= donates memory)",
             )
         from pyptx._jax import call_site
 
         return call_site.call(kernel, captures, args, outs, keywords)
     if framework == "numpy":
         return call_numpy(kernel, captures, args, outs, keywords)[0]
-    raise LaunchError(
-        f"kernel {kernel.signature.name!r} was called without arrays, so there is no device to "
-        f"run on; pass an array as input or as out="
+    return refuse(
+        "NoTensors",
+        f"kernel {kernel.signature.name!r}",
+        "was called without arrays, so there is no device to run on",
+        "pass an array as input or as out=",
     )
 
 
@@ -228,18 +199,20 @@ def common_framework(
                 if name.startswith("out[")
                 else "template and raw parameters are keywords"
             )
-            raise TypeError(
-                f"kernel {kernel!r}: argument {name!r} is a {type(value).__name__}, "
-                f"expected a torch, JAX or NumPy array; {fix}"
+            refuse(
+                "ArgumentKind",
+                f"kernel {kernel!r}: argument {name!r}",
+                f"is a {type(value).__name__}, expected a torch, JAX or NumPy array; {fix}",
             )
         found.setdefault(framework, name)
     if found.keys() == {"jax", "numpy"}:  # JAX takes NumPy arrays everywhere
         return "jax"
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
-        raise TypeError(
-            f"kernel {kernel!r}: argument {first!r} is a {one} array but {second!r} is "
-            f"a {other} array; convert one of them"
+        refuse(
+            "ArgumentKind",
+            f"kernel {kernel!r}: argument {first!r}",
+            f"is a {one} array but {second!r} is a {other} array; convert one of them",
         )
     return next(iter(found), None)
 
@@ -251,9 +224,10 @@ def describe_numpy(array: Any) -> Array:
     """Return what NumPy says about an array."""
     size = array.dtype.itemsize
     if not array.dtype.isnative:
-        raise LaunchError(
-            f"an array of dtype {array.dtype.str!r} has its bytes in the other order; "
-            f"convert it: x.astype(x.dtype.newbyteorder('='))"
+        refuse(
+            "FrameworkElements",
+            f"an array of dtype {array.dtype.str!r} has its bytes in the other order",
+            "convert it: x.astype(x.dtype.newbyteorder('='))",
         )
     # A field of a structured array need not step by whole elements.
     strides = tuple(s // size if s % size == 0 else s / size for s in array.strides)
@@ -277,7 +251,9 @@ def call_emulated(
 
         return eager.emulate(kernel, captures, args, outs, kwargs, options)
     if framework == "jax":
-        raise TypeError("Kernel.emulate takes NumPy arrays or CPU tensors, not JAX arrays")
+        refuse(
+            "ArgumentKind", "Kernel.emulate", "takes NumPy arrays or CPU tensors, not JAX arrays"
+        )
     return call_numpy(kernel, captures, args, outs, kwargs, options)
 
 
@@ -382,7 +358,7 @@ def check_writable(kernel: str, arrays: Sequence[Any], what: str = "out") -> Non
     """Refuse NumPy arrays that may not be written."""
     for index, array in enumerate(arrays):
         if not array.flags.writeable:
-            raise LaunchError(f"kernel {kernel!r}: {what}[{index}] is read-only")
+            refuse("ArrayMemory", f"kernel {kernel!r}: {what}[{index}]", "is read-only")
 
 
 def in_order(
@@ -402,16 +378,21 @@ def empty_numpy(dtype: str, shape: tuple[int, ...]) -> Any:
 
     name = framework_name(dtype)
     if name is None:
-        raise LaunchError(f"NumPy has no arrays of {dtype}; pass the output's bytes as out=")
+        _refuse_elements(dtype)
     try:
         return np.empty(shape, dtype=name)
     except TypeError:
         try:
             import ml_dtypes
         except ImportError:
-            raise LaunchError(f"NumPy arrays of {name} need the package ml_dtypes") from None
+            needed = f"NumPy arrays of {name} need the package ml_dtypes"
+            refuse("FrameworkElements", needed, "pip install ml_dtypes")
         if not hasattr(ml_dtypes, name):
-            raise LaunchError(
-                f"NumPy has no arrays of {dtype}; pass the output's bytes as out="
-            ) from None
+            _refuse_elements(dtype)
         return np.empty(shape, dtype=getattr(ml_dtypes, name))
+
+
+def _refuse_elements(dtype: str) -> NoReturn:
+    refuse(
+        "FrameworkElements", f"NumPy has no arrays of {dtype}", "pass the output's bytes as out="
+    )

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyptx import _core, _toolchain
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import normalize_dim3
-from pyptx._errors import LaunchError
 from pyptx.parser import parse
 
 Dim3 = tuple[int, int, int]
@@ -107,12 +107,10 @@ def set_launch(
 def add_scalar(handle: int, value: int, size: int) -> None:
     """One more scalar parameter."""
     if size not in (1, 2, 4, 8):
-        raise ValueError(f"a scalar parameter has 1, 2, 4 or 8 bytes, not {size}")
+        refuse("OptionValue", "a scalar parameter's size", "1, 2, 4 or 8 bytes", f"not {size}")
     if not hasattr(value, "__index__"):
-        raise TypeError(
-            f"a scalar parameter is an integer, not {value!r}; pass the bits of a float: "
-            f"int.from_bytes(struct.pack('<f', x), 'little')"
-        )
+        bits_of = "pass the bits of a float: int.from_bytes(struct.pack('<f', x), 'little')"
+        refuse("OptionType", "a scalar parameter", "an integer", f"{value!r}; {bits_of}")
     launch = _launch(handle)
     bits = int(value.__index__()) & ((1 << 8 * size) - 1)
     launch.scalars.append((bits, size))
@@ -125,9 +123,11 @@ def add_map(handle: int, tensor: int, host_blob: int, device_blob: int) -> None:
     """One more tensor map parameter."""
     blob = _blobs.get(host_blob)
     if blob is None:
-        raise LaunchError(
-            f"no tensor map lives at {host_blob:#x}; keep the first value that "
-            f"synthesize_tma_descriptor returned"
+        refuse(
+            "ArrayMemory",
+            "no tensor map",
+            f"lives at {host_blob:#x}; keep the first value that synthesize_tma_descriptor "
+            f"returned",
         )
     launch = _launch(handle)
     launch.maps.append((int(tensor), blob))
@@ -167,12 +167,7 @@ def image(handle: int, tensor_count: int, config: Config) -> Any:
     if key not in launch.images:
         entry = record.kernel_name or entry_name(record.ptx_source)
         plan = _core.LaunchPlan(entry, *dims, tensor_count)
-        for index in range(tensor_count):
-            plan.add_pointer(index)
-        for bits, size in launch.scalars:
-            plan.add_scalar(bits, size)
-        for tensor, blob in launch.maps:
-            plan.add_map_pointer(tensor, blob.map)
+        plan.add_parameters(launch.scalars, [(tensor, blob.map) for tensor, blob in launch.maps])
         _toolchain.announce_folders()
         source = record.ptx_source
         launch.images[key] = _core.KernelImage(source, target_of(source), plan)
@@ -187,7 +182,7 @@ def entry_name(ptx: str) -> str:
     """Name of the first entry function in PTX text, of the first visible one if there is one."""
     entries = parse(ptx, recover=True).entries
     if not entries:
-        raise LaunchError("the PTX text has no .entry; give kernel_name")
+        refuse("HandleText", ".entry; give kernel_name")
     return min(entries, key=lambda entry: entry.linkage != "visible").name
 
 
@@ -195,7 +190,7 @@ def target_of(ptx: str) -> str:
     """Return what the text's .target directive says."""
     target = parse(ptx, recover=True).target
     if not target:
-        raise LaunchError("the PTX text has no .target directive")
+        refuse("HandleText", ".target directive")
     return target
 
 

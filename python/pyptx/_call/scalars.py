@@ -15,7 +15,7 @@ from typing import Any
 
 from pyptx import _core
 from pyptx._call.element_types import element_bits
-from pyptx._errors import LaunchError
+from pyptx._call.refusals import refuse
 
 PARAMETER_TYPES: tuple[str, ...] = _core.SCALAR_TYPES
 _FLOATS = tuple(kind for kind in PARAMETER_TYPES if "f" in kind)
@@ -31,16 +31,20 @@ def declared_type(kind: str) -> str:
 def scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> int:
     """Return the bits of a parameter's value; refuses what the type cannot hold."""
     if name not in raw:
-        raise TypeError(
-            f"kernel {kernel!r} needs a value for the raw parameter {name!r} (.{kind}): "
-            f"no dimension or template parameter has that name; pass {name}=..."
+        refuse(
+            "KeywordName",
+            f"kernel {kernel!r}",
+            f"needs a value for the raw parameter {name!r} (.{kind}): "
+            f"no dimension or template parameter has that name; pass {name}=...",
         )
     value, bits = raw[name], None
     if _is_traced_by_jax(value):
-        raise LaunchError(
-            f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) is traced by JAX, so that its "
-            f"value is not known while the program is made; declare an input Tile({kind}), of "
-            f"rank 0, and pass the array there, or make the number static in jax.jit"
+        refuse(
+            "ArgumentKind",
+            f"kernel {kernel!r}: raw parameter {name!r} (.{kind})",
+            f"is traced by JAX, so that its value is not known while the program is made; "
+            f"declare an input Tile({kind}), of rank 0, and pass the array there, or make the "
+            f"number static in jax.jit",
         )
     if kind in _FLOATS:
         with suppress(TypeError, ValueError, OverflowError):
@@ -48,9 +52,7 @@ def scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> in
     elif hasattr(value, "__index__"):
         bits = _core.scalar_bits(kind, int(value.__index__()))
     if bits is None:
-        raise LaunchError(
-            f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) cannot hold {value!r}"
-        )
+        refuse("ScalarValue", name, kernel, kind, repr(value))
     return bits
 
 

@@ -15,10 +15,10 @@ from pyptx import _core, _toolchain
 from pyptx._call import first_call
 from pyptx._call.bound_kernel import BoundKernel, BoundScalar, BoundTensor, Settled, cuda_ordinal
 from pyptx._call.element_types import nbytes
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, Signature, grid_asks_for
 from pyptx._captures.captures import Captures
-from pyptx._errors import LaunchError
-from pyptx.specs import Layout, Tile
+from pyptx.specs import Layout
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -95,14 +95,18 @@ def _framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str:
     names = signature.tensors[: len(signature.in_specs)]
     framework = first_call.common_framework(signature.name, names, args, outs)
     if framework == "jax":
-        raise TypeError(
-            f"kernel {signature.name!r}: bind and save take torch tensors and NumPy arrays as "
-            f"examples; JAX prepares calls itself, in jax.jit"
+        refuse(
+            "ArgumentKind",
+            f"kernel {signature.name!r}:",
+            "bind and save take torch tensors and NumPy arrays as examples; JAX prepares calls "
+            "itself, in jax.jit",
         )
     if framework is None:
-        raise LaunchError(
-            f"kernel {signature.name!r}: no tensor says which device to bind to; pass example "
-            f"inputs, or example outputs as out="
+        refuse(
+            "NoTensors",
+            f"kernel {signature.name!r}:",
+            "no tensor says which device to bind to",
+            "pass example inputs, or example outputs as out=",
         )
     return framework
 
@@ -119,7 +123,7 @@ def _describe_all(
         for name, array in zip(names, arrays, strict=False):
             problem = eager.plain_problem(array)
             if problem is not None:
-                raise LaunchError(f"kernel {signature.name!r}: argument {name!r} {problem}")
+                refuse("ArrayMemory", f"kernel {signature.name!r}: argument {name!r}", problem)
     return [_describe(framework, array) for array in arrays]
 
 
@@ -139,29 +143,18 @@ def _declared_inputs(signature: Signature, keywords: Mapping[str, Any]) -> list[
     template, _ = signature.bind_keywords(keywords, env)
     values = {**template, **env}
     names = signature.tensors[: len(signature.in_specs)]
-    return [
-        _declared(signature, name, spec, values)
-        for name, spec in zip(names, signature.in_specs, strict=True)
-    ]
+    return [_declared(signature, name, values) for name in names]
 
 
 def _declared(
     signature: Signature,
     name: str,
-    spec: Tile,
     values: Mapping[str, Any],
     device: str = "cpu",
     pointer: int = 0,
 ) -> Array:
     """Return the dense tensor that a Tile and the values of dimensions describe."""
-    where = f"kernel {signature.name!r}: argument {name!r} is known by its Tile alone, "
-    try:
-        shape = spec.resolve_shape(values)
-    except ValueError as error:
-        raise LaunchError(f"{where}so its shape must be: {error}; give it by keyword") from None
-    dtype = spec.dtype_name
-    if dtype is None:
-        raise LaunchError(f"{where}which has no element type; pass a tensor, or set the type")
+    shape, dtype = signature.declared.declared(signature.tensors.index(name), dict(values))
     return Array(shape, dtype, device, None, pointer, nbytes(dtype, shape))
 
 
@@ -179,10 +172,12 @@ def launch(
     """Launch on exactly these tensors and addresses."""
     signature = kernel.signature
     if not signature.has_specs or len(tensors) != len(signature.tensors):
-        raise LaunchError(
-            f"kernel {signature.name!r}: launch takes every tensor, inputs then outputs "
-            f"({', '.join(signature.tensors)}), got {len(tensors)}"
-            + ("" if signature.has_specs else "; declare them with in_specs= and out_specs=")
+        refuse(
+            "ArrayCount",
+            f"kernel {signature.name!r}: launch",
+            f"takes every tensor, inputs then outputs ({', '.join(signature.tensors)})",
+            f"got {len(tensors)}"
+            + ("" if signature.has_specs else "; declare them with in_specs= and out_specs="),
         )
     frameworks = [_kind(signature, *item) for item in zip(signature.tensors, tensors, strict=True)]
     _check_torch(signature, tensors, frameworks)
@@ -221,9 +216,11 @@ def _kind(signature: Signature, name: str, value: Any) -> str:
         return str(framework)
     if framework is None and hasattr(value, "__index__") and not isinstance(value, bool):
         return "address"
-    raise TypeError(
-        f"kernel {signature.name!r}: argument {name!r} is a {type(value).__name__}, expected a "
-        f"torch tensor, a NumPy array or an address; JAX arrays cannot be written: call the kernel"
+    return refuse(
+        "ArgumentKind",
+        f"kernel {signature.name!r}: argument {name!r}",
+        f"is a {type(value).__name__}, expected a torch tensor, a NumPy array or an address; "
+        f"JAX arrays cannot be written: call the kernel",
     )
 
 
@@ -240,13 +237,10 @@ def _place(name: str, tensors: Sequence[Any], frameworks: Sequence[str], device:
     if wanted == "cuda":
         wanted = f"cuda:{_core.current_device()}"
     if wanted != "cpu" and not (wanted.startswith("cuda:") and wanted[5:].isdigit()):
-        raise ValueError(
-            f"kernel {name!r}: device is an ordinal, 'cuda:0' or 'cpu', not {device!r}"
-        )
+        places = "an ordinal, 'cuda:0' or 'cpu'"
+        refuse("OptionValue", f"kernel {name!r}: device", places, f"not {device!r}")
     if found is not None and found != wanted:
-        raise LaunchError(
-            f"kernel {name!r}: device={device!r} was given, but a tensor is on {found}"
-        )
+        refuse("KeywordValue", f"kernel {name!r}", f"device={device!r}", f"a tensor is on {found}")
     return wanted
 
 
@@ -269,16 +263,15 @@ def _arrays(
     template, _ = signature.bind_keywords(keywords, values)
     values = {**template, **values}
     arrays = []
-    for name, tensor, spec, array in zip(
-        signature.tensors, tensors, signature.specs, known, strict=True
-    ):
+    for name, tensor, array in zip(signature.tensors, tensors, known, strict=True):
         if array is None:
             address = int(tensor.__index__())
-            array = _declared(signature, name, spec, values, place, address)
+            array = _declared(signature, name, values, place, address)
             if not 0 <= address < 1 << 64 or (address == 0 and array.nbytes):
-                raise LaunchError(
-                    f"kernel {signature.name!r}: argument {name!r} is {address}, which is no "
-                    f"address of {array.nbytes} bytes"
+                refuse(
+                    "ArrayMemory",
+                    f"kernel {signature.name!r}: argument {name!r}",
+                    f"is {address}, which is no address of {array.nbytes} bytes",
                 )
         arrays.append(array)
     return arrays
@@ -293,16 +286,19 @@ def _check_torch(signature: Signature, tensors: Sequence[Any], frameworks: Seque
     ours = [(name, tensor) for name, tensor, framework in pairs if framework == "torch"]
     refusal = eager.not_plain([name for name, _ in ours], [tensor for _, tensor in ours])
     if refusal is not None:
-        raise LaunchError(f"kernel {signature.name!r}: {refusal}")
+        kind, words = refusal
+        refuse(kind, f"kernel {signature.name!r}:", words)
 
 
 def _check_stream_device(name: str, stream: Any, ordinal: int) -> None:
     """Refuse a torch stream of another device; of a bare handle, the driver knows the device."""
     found = getattr(stream, "device_index", ordinal)
     if found != ordinal:
-        raise LaunchError(
-            f"kernel {name!r}: stream= must be of cuda:{ordinal}, where the tensors are, got one "
-            f"of cuda:{found}; pass torch.cuda.current_stream({ordinal})"
+        refuse(
+            "LaunchPlace",
+            f"kernel {name!r}: stream=",
+            f"must be of cuda:{ordinal}, where the tensors are, got one of cuda:{found}; "
+            f"pass torch.cuda.current_stream({ordinal})",
         )
 
 
@@ -310,7 +306,7 @@ def _stream_handle(name: str, stream: Any, ordinal: int | None, has_torch: bool)
     """Return the CUstream as a number; 0 is the device's default stream."""
     if ordinal is None:
         if stream is not None:
-            raise LaunchError(f"kernel {name!r}: the emulator has no streams; drop stream=")
+            refuse("LaunchPlace", f"kernel {name!r}:", "the emulator has no streams; drop stream=")
         return 0
     if stream is None:
         torch = sys.modules.get("torch") if has_torch else None
@@ -323,7 +319,9 @@ def _stream_handle(name: str, stream: Any, ordinal: int | None, has_torch: bool)
         return int(stream.__cuda_stream__()[1])
     if hasattr(stream, "__index__"):
         return int(stream.__index__())
-    raise TypeError(
-        f"kernel {name!r}: stream is a {type(stream).__name__}, expected a CUstream as a number, "
-        f"or a stream of torch or CuPy"
+    return refuse(
+        "ArgumentKind",
+        f"kernel {name!r}: stream",
+        f"is a {type(stream).__name__}, expected a CUstream as a number, or a stream of torch or "
+        f"CuPy",
     )

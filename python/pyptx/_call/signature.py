@@ -8,16 +8,14 @@ argument, what was expected, what came, and where possible how to mend it; none 
 from __future__ import annotations
 
 import inspect
-import itertools
 import operator
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyptx._call.element_types import accepts, framework_name
-from pyptx._call.scalars import PARAMETER_TYPES
-from pyptx._errors import LaunchError
-from pyptx.specs import Layout, Tile
+from pyptx import _core
+from pyptx._call.refusals import refuse
+from pyptx.specs import Tile
 
 _MOST = (1 << 31) - 1  # of a grid in its first dimension; in others, and of blocks, less
 
@@ -48,15 +46,17 @@ def whole_number(value: Any) -> int | None:
 def check_body(fn: Any) -> None:
     """Refuse what is no function, or one whose body does not run when it is called."""
     if not callable(fn) or not hasattr(fn, "__name__"):
-        raise TypeError(f"a kernel is made of a function with a name, not of {fn!r}")
+        refuse("DeclarationType", "a kernel", f"is made of a function with a name, not of {fn!r}")
     for is_one, what, fix in (
         (inspect.iscoroutinefunction, "an async function", "write def without async"),
         (inspect.isasyncgenfunction, "an async generator", "write def without async and yield"),
         (inspect.isgeneratorfunction, "a generator", "take out yield"),
     ):
         if is_one(fn):
-            raise TypeError(
-                f"kernel {fn.__name__!r} is {what}, so a call would not run its body; {fix}"
+            refuse(
+                "DeclarationType",
+                f"kernel {fn.__name__!r}",
+                f"is {what}, so a call would not run its body; {fix}",
             )
 
 
@@ -80,9 +80,11 @@ class Signature:
         )
         bad = [p.name for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         if bad:
-            raise TypeError(
-                f"kernel {self.name!r}: *{bad[0]} is neither a tensor nor a template parameter; "
-                f"name each tensor, and put template parameters after '*'"
+            refuse(
+                "DeclarationType",
+                f"kernel {self.name!r}: *{bad[0]}",
+                "is neither a tensor nor a template parameter; "
+                "name each tensor, and put template parameters after '*'",
             )
         self.tensors = tuple(p.name for p in parameters if p.kind in positional)
         self.has_specs = in_specs is not None or out_specs is not None
@@ -95,8 +97,10 @@ class Signature:
         #: Raw parameters that are neither a dimension nor a template parameter.
         self.free_params = tuple(p for p in self.raw_params if p[1] not in fixed)
         self.batch = batch
-        if batch is not None:
-            self._check_batch(batch)
+        #: The same in C++, where a call is checked against it and what it launches is composed.
+        self.declared = _core.Signature(
+            self.name, self.tensors, self.in_specs, self.out_specs, self.raw_params, batch
+        )
 
     @property
     def specs(self) -> tuple[Tile, ...]:
@@ -115,41 +119,18 @@ class Signature:
     def _check_declaration(self) -> None:
         for spec in self.specs:
             if not isinstance(spec, Tile):
-                raise TypeError(
-                    f"kernel {self.name!r}: specs are Tile objects in a tuple, not {spec!r}"
+                refuse(
+                    "DeclarationType",
+                    f"kernel {self.name!r}:",
+                    f"specs are Tile objects in a tuple, not {spec!r}",
                 )
         if self.has_specs and len(self.specs) != len(self.tensors):
-            raise TypeError(
-                f"kernel {self.name!r} has {len(self.tensors)} tensor parameters "
-                f"({', '.join(self.tensors)}) but {len(self.in_specs)} in_specs and "
-                f"{len(self.out_specs)} out_specs; give one Tile per parameter"
-            )
-        for kind, name in self.raw_params:
-            if kind not in PARAMETER_TYPES:
-                raise TypeError(
-                    f"kernel {self.name!r}: raw parameter {name!r} has type {kind!r}, "
-                    f"expected the name of a type that a parameter can have, such as 'u32' or "
-                    f"'f32' ({', '.join(PARAMETER_TYPES)})"
-                )
-        for name, spec in zip(self.tensors[len(self.in_specs) :], self.out_specs, strict=False):
-            if spec.dtype is None:
-                raise TypeError(f"kernel {self.name!r}: output {name!r} needs an element type")
-
-    def _check_batch(self, batch: str) -> None:
-        what = f"kernel {self.name!r}: batch={batch!r}"
-        for name, spec in zip(self.tensors, self.specs, strict=False):
-            if spec.dims.count(batch) > 1:
-                raise TypeError(f"{what} is twice in {name!r}, {spec!r}; a batch is one dimension")
-        for name, spec in zip(self.tensors[len(self.in_specs) :], self.out_specs, strict=False):
-            if batch not in spec.dims:
-                raise TypeError(
-                    f"{what}: output {name!r} has no such dimension, so the outputs of two "
-                    f"batches cannot be put together; name it in the Tile, or leave batch= out"
-                )
-        if not any(batch in spec.dims for spec in self.in_specs):
-            raise TypeError(
-                f"{what} is no dimension of an input; the named ones are "
-                f"{', '.join(self.dims) or 'none'}"
+            refuse(
+                "DeclarationType",
+                f"kernel {self.name!r}",
+                f"has {len(self.tensors)} tensor parameters ({', '.join(self.tensors)}) "
+                f"but {len(self.in_specs)} in_specs and {len(self.out_specs)} out_specs; "
+                f"give one Tile per parameter",
             )
 
     def runtime_scalars(self, keywords: Container[str]) -> tuple[tuple[str, str], ...]:
@@ -164,83 +145,18 @@ class Signature:
 
     def bind_inputs(self, arrays: Sequence[Array]) -> dict[str, Any]:
         """Check the inputs and return the values of the symbolic dimensions."""
-        names = self.tensors[: len(self.in_specs)]
         if not self.has_specs:
-            raise LaunchError(
-                f"kernel {self.name!r} cannot be called: it declares no tensors; "
-                f"give kernel(in_specs=..., out_specs=...)"
+            refuse(
+                "NoTensors",
+                f"kernel {self.name!r}",
+                "cannot be called: it declares no tensors",
+                "give kernel(in_specs=..., out_specs=...)",
             )
-        if len(arrays) != len(names):
-            raise LaunchError(
-                f"kernel {self.name!r} takes {len(names)} input{'s' * (len(names) != 1)} "
-                f"({', '.join(names)}), got {len(arrays)}"
-                + ("; outputs are passed as out=" if len(arrays) == len(self.tensors) else "")
-            )
-        env: dict[str, Any] = {}
-        owners: dict[str, str] = {}
-        for name, spec, array in zip(names, self.in_specs, arrays, strict=True):
-            self._check_array(name, spec, array, env, owners)
-        self._check_device(names, arrays)
-        return env
+        return self.declared.bind_inputs(arrays)
 
     def bind_outputs(self, arrays: Sequence[Array], env: dict[str, Any], device: str) -> None:
         """Check arrays given as `out=` against the shapes that the inputs imply."""
-        names = self.tensors[len(self.in_specs) :]
-        if len(arrays) != len(names):
-            raise LaunchError(
-                f"kernel {self.name!r} has {len(names)} output{'s' * (len(names) != 1)} "
-                f"({', '.join(names)}), out= has {len(arrays)}"
-            )
-        owners = dict.fromkeys(env, "the inputs")
-        for name, spec, array in zip(names, self.out_specs, arrays, strict=True):
-            self._check_array(name, spec, array, env, owners, is_output=True)
-            if array.device != device:
-                raise LaunchError(
-                    f"kernel {self.name!r}: output {name!r} is on {array.device}, "
-                    f"the inputs are on {device}; make it there, or drop out="
-                )
-        check_overlap(self.name, names, arrays)
-
-    def _check_array(
-        self,
-        name: str,
-        spec: Tile,
-        array: Array,
-        env: dict[str, Any],
-        owners: dict[str, str],
-        *,
-        is_output: bool = False,
-    ) -> None:
-        kind = "output" if is_output else "argument"
-        where = f"kernel {self.name!r}: {kind} {name!r}"
-        if spec.dtype_name is not None and not accepts(spec.dtype_name, array.dtype):
-            framework = framework_name(spec.dtype_name) or spec.dtype_name
-            raise LaunchError(
-                f"{where} has dtype {framework_name(array.dtype) or array.dtype} "
-                f"({array.dtype}), expected {framework} ({spec.dtype_name}); "
-                f"convert it, or change the Tile"
-            )
-        try:
-            found = spec.extract_env(array.shape)
-        except ValueError as error:
-            raise LaunchError(f"{where}: {error}") from None
-        for dim, size in found.items():
-            if dim in env and env[dim] != size:
-                raise LaunchError(
-                    f"{where} has shape {array.shape}, so {dim} = {size}, "
-                    f"but {owners[dim]} gave {dim} = {env[dim]}"
-                )
-            env.setdefault(dim, size)
-            owners.setdefault(dim, f"{kind} {name!r}")
-        check_strides(where, spec.layout is Layout.COL, array, is_output=is_output)
-
-    def _check_device(self, names: Sequence[str], arrays: Sequence[Array]) -> None:
-        for name, array in zip(names[1:], arrays[1:], strict=True):
-            if array.device != arrays[0].device:
-                raise LaunchError(
-                    f"kernel {self.name!r}: argument {name!r} is on {array.device}, but argument "
-                    f"{names[0]!r} is on {arrays[0].device}; move one of them"
-                )
+        self.declared.bind_outputs(arrays, env, device)
 
     # --- keywords -------------------------------------------------------------------------------
 
@@ -254,14 +170,16 @@ class Signature:
         given = dict(keywords)
         for name, value in keywords.items():
             if name not in known:
-                raise TypeError(self._unknown_keyword(name, known))
+                refuse("KeywordName", f"kernel {self.name!r}", _unknown_keyword(name, known))
             if name in self.dims:
                 given[name] = self._dimension(name, value, env)
         template = {}
         for name, default in defaults.items():
             template[name] = given.get(name, env.get(name, default))
             if template[name] is inspect.Parameter.empty:
-                raise TypeError(f"kernel {self.name!r} needs the template parameter {name!r}")
+                refuse(
+                    "KeywordName", f"kernel {self.name!r}", f"needs the template parameter {name!r}"
+                )
         values = {**template, **env, **given}
         return template, {name: values[name] for name in raw_names if name in values}
 
@@ -269,14 +187,18 @@ class Signature:
         """Return a dimension given by keyword as a Python int, and add it to `env`."""
         size = whole_number(value)
         if size is None or size < 0:
-            raise LaunchError(
-                f"kernel {self.name!r}: {name}={value!r} was given, but {name} is a dimension: "
-                f"expected a number of elements"
+            refuse(
+                "KeywordValue",
+                f"kernel {self.name!r}",
+                f"{name}={value!r}",
+                f"{name} is a dimension: expected a number of elements",
             )
         if env.setdefault(name, size) != size:
-            raise LaunchError(
-                f"kernel {self.name!r}: {name}={value!r} was given, "
-                f"but the arguments' shapes say {name} = {env[name]}; drop {name}="
+            refuse(
+                "KeywordValue",
+                f"kernel {self.name!r}",
+                f"{name}={value!r}",
+                f"the arguments' shapes say {name} = {env[name]}; drop {name}=",
             )
         return size
 
@@ -296,55 +218,20 @@ class Signature:
                 place = (
                     f"input {index}, by position" if index < len(self.in_specs) else "part of out="
                 )
-                raise TypeError(
-                    f"kernel {self.name!r}: {name!r} was given by keyword, expected it as {place}"
+                refuse(
+                    "KeywordName",
+                    f"kernel {self.name!r}:",
+                    f"{name!r} was given by keyword, expected it as {place}",
                 )
 
-    def _unknown_keyword(self, name: str, known: Sequence[str]) -> str:
-        import difflib  # only for those who mistyped
 
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        listed = ", ".join(dict.fromkeys(known)) or "none"
-        return f"kernel {self.name!r} got an unknown keyword {name!r}{hint} (known: {listed})"
+def _unknown_keyword(name: str, known: Sequence[str]) -> str:
+    import difflib  # only for those who mistyped
 
-
-def check_overlap(kernel: str, names: Sequence[str], outputs: Sequence[Array]) -> None:
-    """Refuse outputs that share memory."""
-    spans = sorted(
-        (array.pointer, array.nbytes, name)
-        for name, array in zip(names, outputs, strict=False)
-        if array.nbytes
-    )
-    for (start, nbytes, first), (next_start, _, second) in itertools.pairwise(spans):
-        if next_start < start + nbytes:
-            raise LaunchError(
-                f"kernel {kernel!r}: outputs {first!r} and {second!r} share memory; "
-                f"give each its own tensor"
-            )
-
-
-def check_strides(where: str, is_column: bool, array: Array, *, is_output: bool = False) -> None:
-    """Refuse what is not dense in the order that the kernel reads."""
-    if array.strides is None or 0 in array.shape:
-        return
-    order = range(len(array.shape)) if is_column else reversed(range(len(array.shape)))
-    expected = 1
-    for axis in order:
-        if array.shape[axis] != 1 and array.strides[axis] != expected:
-            fix = (
-                "x.mT.contiguous().mT gives such a tensor"
-                if is_column
-                else "pass such a one, or drop out="
-                if is_output
-                else "call .contiguous() on it (NumPy: np.ascontiguousarray)"
-            )
-            kind = "column-major (Layout.COL)" if is_column else "contiguous"
-            raise LaunchError(
-                f"{where} has strides {array.strides} for shape {array.shape}, "
-                f"expected a {kind} tensor; {fix}"
-            )
-        expected *= array.shape[axis]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(dict.fromkeys(known)) or "none"
+    return f"got an unknown keyword {name!r}{hint} (known: {listed})"
 
 
 def normalize_dim3(what: str, value: Any) -> tuple[int, int, int]:
@@ -354,13 +241,13 @@ def normalize_dim3(what: str, value: Any) -> tuple[int, int, int]:
         x, y, z = (*(operator.index(size) for size in sizes), 1, 1)[: max(3, len(sizes))]
     except (TypeError, ValueError):
         hint = "; divide with //" if any(isinstance(size, float) for size in sizes) else ""
-        raise TypeError(f"{what} is one to three integers, not {value!r}{hint}") from None
+        refuse("DimensionsType", what, f"{value!r}{hint}")
     if not sizes:
-        raise TypeError(f"{what} is one to three integers, not {value!r}")
+        refuse("DimensionsType", what, repr(value))
     if min(x, y, z) < 0:
-        raise ValueError(f"{what} {value!r} has a negative size")
+        refuse("DimensionsValue", what, repr(value), "negative size")
     if max(x, y, z) > _MOST:
-        raise ValueError(f"{what} {value!r} has a size above {_MOST}, the most there can be")
+        refuse("DimensionsValue", what, repr(value), f"size above {_MOST}, the most there can be")
     return x, y, z
 
 
@@ -373,7 +260,8 @@ def normalize_version(what: str, value: Any) -> tuple[int, int] | None:
         or len(value) != 2
         or not all(hasattr(part, "__index__") for part in value)
     ):
-        raise TypeError(f"{what} version is a pair of integers such as (8, 7), not {value!r}")
+        pair = "a pair of integers such as (8, 7)"
+        refuse("OptionType", f"{what} version", pair, repr(value))
     return int(value[0]), int(value[1])
 
 
@@ -429,8 +317,10 @@ def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, 
                 keywords[p.name] = values[p.name]
         elif p.default is p.empty:
             listed = ", ".join(values) or "none"
-            raise LaunchError(
-                f"{what} asks for {p.name!r}, which this call has not (it has {listed})"
+            refuse(
+                "KeywordName",
+                what,
+                f"asks for {p.name!r}, which this call has not (it has {listed})",
             )
     try:
         found = grid(*positional, **keywords)

@@ -12,19 +12,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pyptx import _core
-from pyptx._call.element_types import element_bits
-from pyptx._call.limits import check_directives, check_shared
 from pyptx._call.placeholders import TensorSpec, active_trace
 from pyptx._call.scalars import declared_type, scalar_bits
 from pyptx._call.signature import Signature
-from pyptx._call.tensor_maps import tensor_map
 from pyptx._captures.captures import Captures, freeze
-from pyptx._errors import Error, LaunchError
+from pyptx._errors import Error
 from pyptx._kept import Kept
 from pyptx.specs import Tile
 
@@ -135,14 +132,14 @@ class Specializer:
             )
         specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
         tensors = []
-        for tensor, spec, shape, dtype in zip(
-            signature.tensors, specs, facts.shapes, facts.dtypes, strict=True
-        ):
+        kinds = zip(signature.tensors, specs, facts.shapes, facts.dtypes, strict=True)
+        for index, (tensor, spec, shape, dtype) in enumerate(kinds):
             trace.add_tensor(tensor, list(shape or ()), dtype or "b8")
             tensors.append(_placeholder(tensor, spec, shape, dtype))
             if spec is not None and shape is not None and dtype is not None:
-                with suppress(ValueError):  # told by _map, should the body take a descriptor
-                    trace.describe_map(tensor, tensor_map(spec, shape, dtype))
+                described = signature.declared.map_of(index, shape, dtype)
+                if described is not None:  # else told by image, should the body take a descriptor
+                    trace.describe_map(tensor, described)
         for kind, raw in signature.raw_params:
             trace.add_param(declared_type(kind), raw)
         with _about_declaration(signature):
@@ -156,7 +153,7 @@ class Specializer:
         dynamic = trace.dynamic_shared_bytes
         with _about_declaration(signature):
             what = f"kernel {signature.name!r}:"
-            check_shared(what, facts.target, max(dynamic, options.smem))
+            _core.check_shared(what, facts.target, max(dynamic, options.smem))
         return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
 
     def image(
@@ -171,12 +168,7 @@ class Specializer:
         Values of `run_time` are not part of it: each launch brings them (`argument_bits`).
         """
         scalars = tuple(
-            (
-                None
-                if (kind, name) in run_time
-                else scalar_bits(self.signature.name, kind, name, raw),
-                element_bits(kind) // 8,
-            )
+            None if (kind, name) in run_time else scalar_bits(self.signature.name, kind, name, raw)
             for kind, name in self.signature.raw_params
         )
         key = (grid, scalars)
@@ -193,55 +185,24 @@ class Specializer:
         return tuple(scalar_bits(self.signature.name, kind, name, raw) for kind, name in run_time)
 
     def _make_image(
-        self, traced: Traced, grid: Dim3, scalars: Sequence[tuple[int | None, int]]
-    ) -> Any:
-        signature, options, facts = self.signature, self.options, traced.facts
-        plan = _core.LaunchPlan(
-            signature.name,
-            grid,
-            options.block,
-            options.cluster,
-            max(traced.dynamic_shared, options.smem),
-            len(signature.tensors),
-        )
-        for index in range(len(signature.tensors)):
-            plan.add_pointer(index)
-        for bits, size in scalars:
-            if bits is None:
-                plan.add_argument(size)
-            else:
-                plan.add_scalar(bits, size)
-        add_map = plan.add_map_value if options.maps_by_value else plan.add_map_pointer
-        for name in traced.map_tensors:
-            index = signature.tensors.index(name)
-            add_map(index, self._map(index, facts))
-        with _about_declaration(signature):
-            required = () if options.reqntid is None else (("reqntid", options.reqntid),)
-            check_directives(
-                f"kernel {signature.name!r}:", options.block, (*required, *options.raw_directives)
+        self, traced: Traced, grid: Dim3, scalars: Sequence[int | None]
+    ) -> _core.KernelImage:
+        options, facts = self.options, traced.facts
+        # A call has settled them all; only a request for text leaves some open.
+        shapes = cast("Sequence[Sequence[int]]", facts.shapes)
+        dtypes = cast("Sequence[str]", facts.dtypes)
+        with _about_declaration(self.signature):
+            return self.signature.declared.image(
+                traced.module,
+                traced.text,
+                facts.target,
+                (shapes, dtypes),
+                (grid, options.block, options.cluster),
+                max(traced.dynamic_shared, options.smem),
+                scalars,
+                traced.map_tensors,
+                options.maps_by_value,
             )
-            plan.check()
-        return _core.KernelImage(traced.text, facts.target, plan, traced.module)
-
-    def _map(self, index: int, facts: Facts) -> Any:
-        name = self.signature.tensors[index]
-        shape, dtype = facts.shapes[index], facts.dtypes[index]
-        if shape is None or dtype is None or not self.signature.specs:
-            raise LaunchError(
-                f"kernel {self.signature.name!r}: the descriptor of {name!r} needs the tensor's "
-                f"shape and dtype; declare its Tile and give its dimensions"
-            )
-        try:
-            tensor = tensor_map(self.signature.specs[index], shape, dtype)
-            problem = tensor.problem(0)
-        except ValueError as error:
-            problem = str(error)
-        if problem is not None:
-            raise LaunchError(
-                f"kernel {self.signature.name!r}: no TMA descriptor can be made for {name!r} of "
-                f"shape {shape}, {self.signature.specs[index]!r}: {problem}"
-            )
-        return tensor
 
 
 @contextmanager

@@ -22,9 +22,9 @@ import numpy as np
 from pyptx import _core, _toolchain
 from pyptx._call import first_call
 from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array
 from pyptx._captures.captures import Captures
-from pyptx._errors import LaunchError
 from pyptx._kept import Kept
 from pyptx.specs import Layout, Tile
 
@@ -167,19 +167,23 @@ def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[l
     for index, out in enumerate(outs):
         where = f"kernel {kernel.signature.name!r}: out[{index}]"
         if not isinstance(out, jax.Array):
-            raise TypeError(
-                f"{where} is a NumPy array, but the inputs are JAX arrays: JAX cannot write it; "
-                f"give a JAX array, whose memory the result takes, or no out="
+            refuse(
+                "ArgumentKind",
+                where,
+                "is a NumPy array, but the inputs are JAX arrays: JAX cannot write it; give a JAX "
+                "array, whose memory the result takes, or no out=",
             )
         if any(out is other for other in outs[:index]):
-            raise LaunchError(f"{where} is the array of another output; give each its own")
+            refuse("ArrayMemory", where, "is the array of another output; give each its own")
         same = [i for i, arg in enumerate(args) if arg is out]
         if len(same) > 1 and not isinstance(out, jax.core.Tracer):
             first, second = (kernel.signature.tensors[i] for i in same[:2])
-            raise LaunchError(
-                f"{where} is the array of both arguments {first!r} and {second!r}, and an array "
-                f"whose memory the result takes can be given once; give jnp.copy() of it as "
-                f"{second!r}, or call the kernel in a jitted function, where the compiler copies"
+            refuse(
+                "ArrayMemory",
+                where,
+                f"is the array of both arguments {first!r} and {second!r}, and an array whose "
+                f"memory the result takes can be given once; give jnp.copy() of it as {second!r}, "
+                f"or call the kernel in a jitted function, where the compiler copies",
             )
         aliases.append((same[0] if same else len(args) + len(donors), index))
         if not same:
@@ -194,19 +198,21 @@ def _check_arguments(kernel: Kernel, args: Sequence[Any]) -> None:
     }
     bad = sorted((platforms or {jax.default_backend()}) - {*PLATFORMS})
     if bad:
-        raise LaunchError(
-            f"kernel {name!r}: JAX platform {bad[0]!r} cannot run PTX; put the arrays on a CUDA "
-            f"GPU, or on the CPU, where the emulator runs them: jax.device_put(x, "
-            f"jax.devices('cpu')[0])"
+        refuse(
+            "LaunchPlace",
+            f"kernel {name!r}:",
+            f"JAX platform {bad[0]!r} cannot run PTX; put the arrays on a CUDA GPU, or on the CPU, "
+            f"where the emulator runs them: jax.device_put(x, jax.devices('cpu')[0])",
         )
     for index, x in enumerate(args):
         symbolic = [dim for dim in x.shape if not isinstance(dim, int)]
         if symbolic:
             argument = (*kernel.signature.tensors, *("out" for _ in args))[index]
-            raise LaunchError(
-                f"kernel {name!r}: argument {argument!r} has the symbolic dimension "
-                f"{symbolic[0]} in {x.shape}, but a kernel is specialised for sizes; export once "
-                f"for each size, with shapes of numbers"
+            refuse(
+                "LaunchPlace",
+                f"kernel {name!r}: argument {argument!r}",
+                f"has the symbolic dimension {symbolic[0]} in {x.shape}, but a kernel is "
+                f"specialised for sizes; export once for each size, with shapes of numbers",
             )
 
 
@@ -278,7 +284,7 @@ def _calling(
     if function is None:
         problem = registration_problem()
         if problem is not None:
-            raise LaunchError(f"JAX cannot call kernels: {problem}")
+            refuse("FrameworkVersion", "JAX", problem)
         attributes = _attributes(kernel)
         if unread:
             attributes["unread"] = np.int64(unread)
@@ -332,9 +338,11 @@ def opaque(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @called.defjvp  # type: ignore[untyped-decorator]
     def derivative(*_: Any) -> Any:
-        raise LaunchError(
-            f"kernel {name!r} cannot be differentiated: JAX cannot see into it; give its gradient "
-            f"by a second kernel, pyptx.differentiable_kernel(forward, backward)"
+        refuse(
+            "NoGradient",
+            f"kernel {name!r}",
+            "cannot be differentiated: JAX cannot see into it; give its gradient by a second "
+            "kernel, pyptx.differentiable_kernel(forward, backward)",
         )
 
     refusing: Callable[..., Any] = called
@@ -345,10 +353,12 @@ def result_type(dtype: str, shape: Sequence[int]) -> jax.ShapeDtypeStruct:
     """Shape and dtype of an output, as JAX writes it."""
     name = framework_name(dtype)
     if name is None or not hasattr(jax.numpy, name):
-        raise LaunchError(f"JAX has no arrays of {dtype}; use the bN type of its width")
+        refuse("FrameworkElements", f"JAX has no arrays of {dtype}", "use the bN type of its width")
     if name.endswith("64") and not jax.config.jax_enable_x64:
-        raise LaunchError(
-            f"an output of {name} needs 64-bit JAX: jax.config.update('jax_enable_x64', True)"
+        refuse(
+            "FrameworkElements",
+            f"an output of {name} needs 64-bit JAX",
+            "jax.config.update('jax_enable_x64', True)",
         )
     return jax.ShapeDtypeStruct(tuple(shape), jax.numpy.dtype(name))
 

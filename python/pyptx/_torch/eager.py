@@ -21,10 +21,11 @@ from torch.utils._device import DeviceContext
 from pyptx import _core, _toolchain
 from pyptx._call import first_call
 from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array
 from pyptx._call.teaching import is_repeatable, teach
 from pyptx._captures.captures import Captures
-from pyptx._errors import LaunchError
+from pyptx._torch.problems import kind_problem, memory_problem, write_problem
 from pyptx.torch_support import lost_gradients
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def torch_dtype(ptx: str) -> torch.dtype:
     name = framework_name(ptx)
     dtype = getattr(torch, name, None) if name is not None else None
     if not isinstance(dtype, torch.dtype):
-        raise LaunchError(f"torch has no tensors of {ptx}; use the bN type of its width")
+        absent = f"torch has no tensors of {ptx}"
+        refuse("FrameworkElements", absent, "use the bN type of its width")
     return dtype
 
 
@@ -87,15 +89,16 @@ def _refuse_tensors(
     if outs is not None or not kernel.out_specs:
         refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
         if refusal is not None:
-            raise LaunchError(refusal)
+            refuse("NoGradient", *refusal)
 
 
 def _refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
     """Refuse forward-mode differentiation: torch would take the derivative for zero."""
     if forward_ad._current_level >= 0 and any(map(_has_tangent, tensors)):
-        raise LaunchError(
-            f"kernel {kernel.signature.name!r} has no forward-mode derivative; use reverse mode "
-            f"with pyptx.differentiable_kernel"
+        refuse(
+            "NoGradient",
+            f"kernel {kernel.signature.name!r}",
+            "has no forward-mode derivative; use reverse mode with pyptx.differentiable_kernel",
         )
 
 
@@ -134,9 +137,11 @@ class _NoBackward(torch.autograd.Function):  # type: ignore[misc]
 
 def refuse_backward(ctx: Any, *grads: Any) -> Any:
     """Raise what a kernel alone says to a gradient."""
-    raise LaunchError(
-        f"kernel {ctx.kernel_name!r} has no backward kernel; wrap it: "
-        f"pyptx.differentiable_kernel({ctx.kernel_name}, backward_kernel)"
+    refuse(
+        "NoGradient",
+        f"kernel {ctx.kernel_name!r}",
+        f"has no backward kernel; wrap it: "
+        f"pyptx.differentiable_kernel({ctx.kernel_name}, backward_kernel)",
     )
 
 
@@ -181,20 +186,23 @@ def _is_watched() -> bool:
     )
 
 
-def not_plain(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> str | None:
-    """Return why these tensors cannot be launched on as they are, None where they can."""
+def not_plain(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> tuple[str, str] | None:
+    """Return why these tensors cannot be launched on as they are: the kind of refusal, and words.
+
+    None where they can.
+    """
     for name, tensor in zip(names, tensors, strict=False):
         problem = plain_problem(tensor)
         if problem is not None:
-            return f"argument {name!r} {problem}"
+            return "ArrayMemory", f"argument {name!r} {problem}"
         if _is_recorded([tensor]):
-            return (
+            return "NoGradient", (
                 f"argument {name!r} requires a gradient, of which this launch would keep no "
                 f"record; call the kernel itself, .detach() the tensor, or launch under "
                 f"torch.no_grad()"
             )
     if _needs_operator(tensors) or forward_ad._current_level >= 0:
-        return _WATCHED
+        return "LaunchPlace", _WATCHED
     return None
 
 
@@ -300,12 +308,13 @@ def emulate(
         _refuse_tensors(kernel, args, outs)
         for tensor in (*args, *(outs or ())):
             if tensor.device.type != "cpu":
-                raise LaunchError(
-                    f"kernel {name!r}: the emulator runs CPU tensors, "
-                    f"got one on {tensor.device}; call .cpu() on it"
+                refuse(
+                    "LaunchPlace",
+                    f"kernel {name!r}:",
+                    f"the emulator runs CPU tensors, got one on {tensor.device}; call .cpu() on it",
                 )
         if _is_watched():
-            raise LaunchError(f"kernel {name!r}: {_WATCHED}")
+            refuse("LaunchPlace", f"kernel {name!r}:", _WATCHED)
         if not _is_recorded(args):
             return run(*args), report
     return _NoBackward.apply(name, run, *args), report
@@ -332,7 +341,7 @@ def _emulate_plain(
 def _resolved(kernel: Kernel, args: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     """Return the inputs with the values in memory that they show."""
     if not kernel.out_specs:  # it writes them, and a copy is nothing to write to
-        _refuse(kernel, args, None, _write_problem)
+        _refuse(kernel, args, None, write_problem)
         return args
     return [tensor.resolve_conj().resolve_neg() for tensor in args]
 
@@ -374,7 +383,7 @@ def _checked(
 ) -> tuple[first_call.Prepared, list[Array], list[Array] | None]:
     """Check a launch and build it; what is said of its inputs, and of the outputs it is given."""
     _refuse(kernel, args, None, memory_problem)
-    _refuse(kernel, (), outs, lambda tensor: memory_problem(tensor) or _write_problem(tensor))
+    _refuse(kernel, (), outs, lambda tensor: memory_problem(tensor) or write_problem(tensor))
     inputs = [describe(tensor) for tensor in args]
     given = None if outs is None else [describe(tensor) for tensor in outs]
     device = _device(kernel, args, outs or ())
@@ -398,46 +407,7 @@ def _refuse(
     for name, tensor in named:
         problem = problem_of(tensor)
         if problem is not None:
-            raise LaunchError(f"kernel {kernel.signature.name!r}: argument {name!r} {problem}")
-
-
-def kind_problem(tensor: torch.Tensor) -> str | None:
-    """Say what keeps a kind of tensor from being an argument."""
-    if tensor.is_nested:
-        return "is a nested tensor, expected one shape; pass its parts, or pad it"
-    if tensor.layout is not torch.strided:
-        return f"is a {tensor.layout} tensor, expected dense memory; call .to_dense() on it"
-    if tensor.is_quantized:
-        return (
-            f"is quantized ({tensor.dtype}), expected plain elements; pass its .int_repr(), "
-            f"or .dequantize() it"
-        )
-    return None
-
-
-def memory_problem(tensor: torch.Tensor) -> str | None:
-    """Say what is wrong with a tensor's memory."""
-    if tensor.device.type == "meta" or tensor.numel() == 0:
-        return None
-    wrapped = (
-        "has no memory of its own, expected an ordinary tensor: a transform of torch wraps it; "
-        "use torch.func.vmap and torch.func.grad, which know kernels"
-    )
-    try:
-        has = tensor.untyped_storage().nbytes()
-    except (RuntimeError, NotImplementedError):
-        return wrapped
-    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    needs = (tensor.storage_offset() + last + 1) * tensor.element_size()
-    if has < needs:
-        return f"needs {needs} bytes, but its storage has {has}: it was freed or shrunk"
-    return wrapped if tensor.data_ptr() == 0 else None
-
-
-def _write_problem(tensor: torch.Tensor) -> str | None:
-    if tensor.is_neg() or tensor.is_conj():
-        return "is a negated or conjugated view, expected memory to write to; pass a plain tensor"
-    return None
+            refuse("ArrayMemory", f"kernel {kernel.signature.name!r}: argument {name!r}", problem)
 
 
 def _device(
@@ -445,8 +415,10 @@ def _device(
 ) -> torch.device:
     device = next(iter((*args, *outs))).device
     if device.type not in ("cuda", "cpu"):
-        raise LaunchError(
-            f"kernel {kernel.signature.name!r}: tensors on {device} cannot be used; kernels run "
-            f"on CUDA tensors, and on CPU tensors through the emulator"
+        refuse(
+            "LaunchPlace",
+            f"kernel {kernel.signature.name!r}:",
+            f"tensors on {device} cannot be used; kernels run on CUDA tensors, and on CPU tensors "
+            f"through the emulator",
         )
     return device

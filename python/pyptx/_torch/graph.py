@@ -20,9 +20,9 @@ from pyptx import _core, _toolchain
 from pyptx._call import first_call
 from pyptx._call.element_types import framework_name, nbytes, ptx_name, stored_name
 from pyptx._call.first_call import UNKNOWN
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, grid_asks_for
 from pyptx._captures.captures import Captures
-from pyptx._errors import LaunchError
 from pyptx._torch import inductor
 from pyptx.specs import Layout
 
@@ -142,7 +142,7 @@ class _Call:
         captures = kernel._refreshed().captures
         is_changed = captures.is_opaque or captures.key != self._key
         if is_changed and self.settle(kernel, captures) is None:
-            raise LaunchError("it has become one that a graph cannot name; compile again")
+            refuse("GraphCall", "it has become one that a graph cannot name", "compile again")
         self.watch(captures)
         return self._settled, self.guards(captures)
 

@@ -15,9 +15,10 @@ import torch
 
 from pyptx import _core
 from pyptx._call import first_call, handles
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import normalize_dim3
-from pyptx._errors import LaunchError
-from pyptx._torch.eager import describe, kind_problem, memory_problem, torch_dtype
+from pyptx._torch.eager import describe, torch_dtype
+from pyptx._torch.problems import kind_problem, memory_problem
 from pyptx.specs import Layout, Tile
 
 #: Element type, shape, and whether the first dimension is contiguous.
@@ -29,14 +30,13 @@ def results_of(out_specs: Sequence[Tile], env: Mapping[str, int]) -> list[Result
     results = []
     for index, spec in enumerate(out_specs):
         if not isinstance(spec, Tile):
-            raise TypeError(f"out_specs[{index}] is {spec!r}, expected a Tile")
+            refuse("ArgumentKind", f"out_specs[{index}]", f"is {spec!r}, expected a Tile")
         missing = [dim for dim in spec.symbolic_dims if dim not in env]
         if missing:
-            raise LaunchError(
-                f"out_specs[{index}] is {spec!r}, but out_shape_env has no {missing[0]!r}; "
-                f"it has {sorted(env)}"
-            )
-        shape = spec.resolve_shape(env)
+            has = f"but out_shape_env has no {missing[0]!r}; it has {sorted(env)}"
+            refuse("OptionValue", f"out_specs[{index}]", spec, has)
+        # As Tile.resolve_shape; sizes here may be what torch.compile has in place of numbers.
+        shape = tuple(env[dim] if isinstance(dim, str) else dim for dim in spec.dims)
         results.append((str(spec.dtype_name), shape, spec.layout is Layout.COL))
     return results
 
@@ -53,7 +53,12 @@ def config_of(grid: Any, block: Any, cluster: Any, smem_bytes: int) -> handles.C
 
 def _make(inputs: Sequence[torch.Tensor], results: Sequence[Result]) -> list[torch.Tensor]:
     if not inputs:
-        raise LaunchError("a launch by handle needs an input tensor to know its device")
+        refuse(
+            "NoTensors",
+            "a launch by handle",
+            "has no input tensor",
+            "it needs an input tensor to know its device",
+        )
     return [
         first_call.in_order(
             lambda name, extents: inputs[0].new_empty(extents, dtype=torch_dtype(name)),
@@ -73,19 +78,20 @@ def launch(
 ) -> list[torch.Tensor]:
     """Allocate the outputs and launch on torch's current stream, or on the emulator."""
     if not hasattr(handle, "__index__"):
-        raise TypeError(f"cubin_handle is {handle!r}, expected the number that a registry gave")
+        wanted = f"is {handle!r}, expected the number that a registry gave"
+        refuse("ArgumentKind", "cubin_handle", wanted)
     for index, tensor in enumerate(inputs):
         if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"input {index} is a {type(tensor).__name__}, not a torch.Tensor")
+            found = f"is a {type(tensor).__name__}, not a torch.Tensor"
+            refuse("ArgumentKind", f"input {index}", found)
         problem = kind_problem(tensor) or memory_problem(tensor)
         if problem is not None:
-            raise LaunchError(f"input {index} {problem}")
+            refuse("ArrayMemory", f"input {index}", problem)
         if not tensor.is_contiguous():
-            raise LaunchError(f"input {index} is not contiguous; call .contiguous() on it")
+            refuse("ArrayMemory", f"input {index}", "is not contiguous; call .contiguous() on it")
         if tensor.device != inputs[0].device:
-            raise LaunchError(
-                f"input {index} is on {tensor.device}, input 0 is on {inputs[0].device}"
-            )
+            other = f"input 0 is on {inputs[0].device}"
+            refuse("ArrayDevice", f"input {index}", tensor.device, other, "move one of them")
     made = _make(inputs, results)
     memory = [describe(tensor) for tensor in (*inputs, *made)]
     pointers = [array.pointer for array in memory]
@@ -102,7 +108,7 @@ def launch(
         read_only = len(inputs) if made else 0
         first_call.emulate_image(image, memory, (), read_only=read_only, fresh=len(made))
     else:
-        raise LaunchError(f"kernels run on CUDA and CPU tensors, not on {device}")
+        refuse("LaunchPlace", "kernels", f"run on CUDA and CPU tensors, not on {device}")
     return made
 
 
@@ -142,9 +148,11 @@ def _fake_in_place(inputs: Sequence[torch.Tensor], handle: int, config: Sequence
 
 
 def _refuse_backward(ctx: Any, *grads: Any) -> Any:
-    raise LaunchError(
-        "a launch by handle has no gradient; call it in a torch.autograd.Function with a backward, "
-        "or use pyptx.differentiable_kernel"
+    refuse(
+        "NoGradient",
+        "a launch by handle",
+        "has no gradient; call it in a torch.autograd.Function with a backward, or use "
+        "pyptx.differentiable_kernel",
     )
 
 

@@ -21,6 +21,7 @@ from pyptx import _core
 from pyptx._call import first_call
 from pyptx._call.autograd import dense
 from pyptx._call.element_types import ptx_name
+from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, Signature
 from pyptx._errors import LaunchError
 from pyptx._torch import graph
@@ -57,10 +58,11 @@ def _lookup(key: str) -> Kernel:
     kernel = kernels_by_key.get(key)
     if kernel is None:
         name = key.partition(":")[0]
-        raise LaunchError(
-            f"a graph calls kernel {name!r}, which this process does not have (any more); keep "
-            f"the Kernel object alive, and compile again after a restart; torch.export puts the "
-            f"kernel into the program only with strict=False"
+        refuse(
+            "GraphCall",
+            f"a graph calls kernel {name!r}, which this process does not have (any more)",
+            "keep the Kernel object alive, and compile again after a restart; torch.export puts "
+            "the kernel into the program only with strict=False",
         )
     return kernel
 
@@ -69,10 +71,12 @@ def _keywords(options: str) -> dict[str, Any]:
     try:
         return dict(ast.literal_eval(options)) if options else {}
     except (ValueError, SyntaxError):
-        raise LaunchError(
+        refuse(
+            "GraphCall",
             f"template values of a kernel in a compiled graph are written out as literals, and "
-            f"these are not: {options}; call it with numbers, strings, tuples, lists or dicts"
-        ) from None
+            f"these are not: {options}",
+            "call it with numbers, strings, tuples, lists or dicts",
+        )
 
 
 class _Arguments:
@@ -140,7 +144,7 @@ def _fake_in_place(key: str, inputs: Sequence[torch.Tensor], options: str) -> No
 
 def _batched_in_place(info: Any, dims: Any, key: str, inputs: Any, options: str) -> Any:
     name = _lookup(key).signature.name
-    raise LaunchError(f"kernel {name!r} has no outputs; torch.vmap needs some to map")
+    refuse("NoTensors", f"kernel {name!r}", "has no outputs", "torch.vmap needs some to map")
 
 
 def _new(like: torch.Tensor, dtype: str, shape: tuple[int, ...], is_column: bool) -> torch.Tensor:
@@ -158,9 +162,9 @@ def _fake(key: str, inputs: Sequence[torch.Tensor], options: str) -> list[torch.
     signature = call.signature
     env = call.bind_inputs()
     template, _ = signature.bind_keywords(call.keywords, env)
-    shapes = first_call.output_shapes(call.kernel, {**template, **env})
+    shapes = signature.declared.output_shapes({**template, **env})
     if not call.tensors:
-        raise LaunchError(f"kernel {signature.name!r} has no inputs; pass out= to say where")
+        refuse("NoTensors", f"kernel {signature.name!r}", "has no inputs", "pass out= to say where")
     return [
         _new(inputs[0], str(spec.dtype_name), shape, spec.layout is Layout.COL)
         for spec, shape in zip(signature.out_specs, shapes, strict=True)

@@ -19,7 +19,6 @@ from pyptx import _core
 from pyptx._call import settle
 from pyptx._call.bound_kernel import Settled
 from pyptx._call.element_types import element_bits
-from pyptx._call.limits import check_shared
 from pyptx._errors import Error
 from pyptx._report.costs import occupancy
 from pyptx._tune.arguments import Arguments
@@ -88,10 +87,10 @@ def build(candidate: Candidate, kernel: Any, arguments: Arguments) -> None:
             settled = settle.settle_arrays(
                 forward, captures, arguments.arrays, None, keywords, ordinal
             )
-    except REFUSALS as error:
-        candidate.drop("refused", first_line(error))
-        return
     except Exception as error:
+        if _is_of_a_configuration(error):
+            candidate.drop("refused", first_line(error))
+            return
         error.add_note(f"in the configuration {point} of a tuning")
         raise
     if settled is None:
@@ -106,6 +105,13 @@ def build(candidate: Candidate, kernel: Any, arguments: Arguments) -> None:
     trial.threads = math.prod(plan.block)
     trial.shared = plan.dynamic_shared + _static_shared(settled.image.ptx)
     _check_limits(candidate)
+
+
+def _is_of_a_configuration(error: Exception) -> bool:
+    """Whether another configuration may do; what is given to all of them is no one's fault."""
+    if not isinstance(error, Error) or not isinstance(error, TypeError):
+        return isinstance(error, REFUSALS)
+    return error.diagnostics[0].kind in ("ArrayElements", "FrameworkElements")
 
 
 def _digest(settled: Settled) -> str:
@@ -134,7 +140,7 @@ def _check_limits(candidate: Candidate) -> None:
     assert trial.threads is not None
     assert trial.shared is not None
     try:
-        check_shared("", image.target, trial.shared)
+        _core.check_shared("", image.target, trial.shared)
     except Error as error:
         candidate.drop("refused", first_line(error))
         return

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -20,12 +21,14 @@
 #include <vector>
 
 #include "bind/runtime.h"
+#include "bind/tile.h"
 #include "call/entry.h"
 #include "call/guards.h"
 #include "call/keywords.h"
 #include "call/table.h"
 #include "errors.h"
 #include "interrupts.h"
+#include "pyptx/interop/compose.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/run.h"
 #include "pyptx/interop/scalar.h"
@@ -98,8 +101,7 @@ driver::LaunchPlan make_plan(std::string entry, Triple grid, Triple block, Tripl
 
 void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint32_t tensor,
               std::uint32_t size, std::uint64_t bits, const layout::TensorMap& map) {
-  using SlotKind = driver::ParamSlot::Kind;
-  const bool is_scalar = kind == SlotKind::Scalar || kind == SlotKind::Argument;
+  const bool is_scalar = kind == driver::ParamSlot::Kind::Scalar;
   if (!is_scalar && tensor >= plan.tensor_count) {
     throw nb::index_error("the plan counts fewer tensors");
   }
@@ -107,6 +109,18 @@ void add_slot(driver::LaunchPlan& plan, driver::ParamSlot::Kind kind, std::uint3
     throw nb::value_error("a scalar takes 1, 2, 4 or 8 bytes");
   }
   plan.params.push_back({kind, tensor, size, bits, map});
+}
+
+using SlotBits = std::pair<std::uint64_t, std::uint32_t>;
+using SlotMap = std::pair<std::uint32_t, layout::TensorMap>;
+
+void add_parameters(driver::LaunchPlan& plan, const std::vector<SlotBits>& scalars,
+                    const std::vector<SlotMap>& maps) {
+  std::vector<interop::ScalarSlot> slots;
+  for (const auto& [bits, size] : scalars) slots.push_back({bits, size});
+  std::vector<interop::MapSlot> mapped;
+  for (const auto& [tensor, map] : maps) mapped.push_back({tensor, map});
+  interop::add_parameters(plan, slots, mapped, false);
 }
 
 /// The bits of a float or int as a parameter of that type, or None where it cannot hold the number.
@@ -222,12 +236,6 @@ void bind_plan(nb::module_& m) {
           },
           nb::arg("bits"), nb::arg("size"))
       .def(
-          "add_argument",
-          [](LaunchPlan& p, std::uint32_t size) {
-            add_slot(p, SlotKind::Argument, 0, size, 0, {});
-          },
-          nb::arg("size"), "A scalar that each launch brings.")
-      .def(
           "add_map_pointer",
           [](LaunchPlan& p, std::uint32_t t, const layout::TensorMap& map) {
             add_slot(p, SlotKind::MapPointer, t, 8, 0, map);
@@ -239,12 +247,9 @@ void bind_plan(nb::module_& m) {
             add_slot(p, SlotKind::MapValue, t, 128, 0, map);
           },
           nb::arg("tensor"), nb::arg("map"))
-      .def(
-          "check",
-          [](const LaunchPlan& p) {
-            if (const auto problem = p.problem()) raise(*problem);
-          },
-          "Raises what no device can launch.")
+      .def("add_parameters", &add_parameters, nb::arg("scalars"), nb::arg("maps"),
+           "The parameters of a kernel: addresses of its tensors, then scalars (bits, size), then "
+           "maps (tensor, map) behind pointers.")
       .def_prop_ro("text", &LaunchPlan::to_text)
       .def_ro("entry", &LaunchPlan::entry)
       .def_prop_ro("grid", [](const LaunchPlan& p) { return triple(p.grid); })
@@ -275,7 +280,6 @@ void bind_image(nb::module_& m) {
   m.attr("SCALAR_TYPES") = scalar_types();
   m.attr("MAX_TENSORS") = driver::kMaxTensors;
   m.attr("MAX_SPECIALISATIONS") = kMaxSpecialisations;
-  m.attr("MAPPED_ALIGNMENT") = driver::kMappedAlignment;
   m.def("scalar_bits", &scalar_bits, nb::arg("type"), nb::arg("number"));
   m.def("launch", &launch, nb::arg("image"), nb::arg("device"), nb::arg("stream"),
         nb::arg("pointers"), nb::arg("scalars") = std::vector<std::uint64_t>{},
@@ -287,6 +291,8 @@ void bind_image(nb::module_& m) {
 void bind_runtime(nb::module_& m) {
   bind_plan(m);
   bind_image(m);
+  bind_tile(m);
+  bind_signature(m);
   bind_interrupts(m);
   bind_emulator(m);
   bind_runtime_device(m);

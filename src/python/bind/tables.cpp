@@ -70,7 +70,6 @@ void bind_tables(nb::module_& m) {
   m.def("target_names", &isa::target_names);
   m.def("limits", &limits, nb::arg("target"));
   m.def("element_types", &element_types);
-  m.def("largest_limits", [] { return isa::kLargestLimits; });
 }
 
 }  // namespace pyptx::python
