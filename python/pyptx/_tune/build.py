@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,6 @@ from typing import Any
 from pyptx import _core
 from pyptx._call import settle
 from pyptx._call.bound_kernel import Settled
-from pyptx._call.element_types import element_bits
 from pyptx._errors import Error
 from pyptx._report.costs import occupancy
 from pyptx._tune.arguments import Arguments
@@ -26,6 +24,7 @@ from pyptx._tune.errors import first_line, wrong_argument
 from pyptx._tune.result import Trial
 from pyptx._tune.space import Configuration
 from pyptx.kernel import Kernel
+from pyptx.parser import parse
 
 #: What a builder says of a configuration that it does not have. Anything else is a fault in it.
 REFUSALS = (Error, ValueError, AssertionError)
@@ -33,10 +32,6 @@ REFUSALS = (Error, ValueError, AssertionError)
 _REGISTERS, _STEP = 65536, 8
 #: How many times as much of a resource in use is plainly more.
 MARGIN = 1.25
-_SHARED = re.compile(
-    r"^\s*\.shared\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+[\w$%]+((?:\[\d+\])*)\s*;", re.M
-)
-_LINE_INFO = re.compile(r"^\s*\.(?:loc|file)\b.*\n", re.M)
 
 
 @dataclass(eq=False)
@@ -103,8 +98,9 @@ def build(candidate: Candidate, kernel: Any, arguments: Arguments) -> None:
     candidate.digest = _digest(settled)
     plan = settled.image.plan
     trial.threads = math.prod(plan.block)
-    trial.shared = plan.dynamic_shared + _static_shared(settled.image.ptx)
-    _check_limits(candidate)
+    code = _Code(settled.image.ptx)
+    trial.shared = plan.dynamic_shared + code.static_shared
+    _check_limits(candidate, code)
 
 
 def _is_of_a_configuration(error: Exception) -> bool:
@@ -117,24 +113,35 @@ def _is_of_a_configuration(error: Exception) -> bool:
 def _digest(settled: Settled) -> str:
     """Return what stands for a launch: its text without line numbers, and its plan."""
     assert settled.image is not None
+    lines = settled.image.ptx.splitlines(keepends=True)
     parts = (
-        _LINE_INFO.sub("", settled.image.ptx),
+        "".join(line for line in lines if not line.lstrip().startswith((".loc ", ".file "))),
         settled.image.plan.text,
         repr([scalar.bits for scalar in settled.scalars]),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _static_shared(text: str) -> int:
-    """Return the bytes of shared memory that a text declares with their size."""
-    total = 0
-    for kind, extents in _SHARED.findall(text):
-        count = math.prod(int(extent) for extent in re.findall(r"\d+", extents))
-        total += count * element_bits(kind) // 8
-    return total
+class _Code:
+    """What a text says of the shared memory and the registers that it takes."""
+
+    def __init__(self, text: str) -> None:
+        module = parse(text, recover=True)
+        functions = module.functions
+        parts = [*module.directives, *(part for function in functions for part in function.body)]
+        variables = [part for part in parts if isinstance(part, _core.Variable)]
+        #: Bytes that are declared with their size.
+        self.static_shared = sum(v.size for v in variables if v.space == "shared")
+        instructions = [part for function in functions for part in function.instructions]
+        # one-place: how many registers a launch has is of no row's concern.
+        changes = [i for i in instructions if i.opcode == "setmaxnreg"]
+        #: The registers of a thread that its setmaxnreg leave or give it; empty: it has none.
+        self.changes = [int(str(change.operands[0])) for change in changes]
+        declared = [values for f in functions for name, values in f.directives if name == "maxnreg"]
+        self.most = int(declared[0][0]) if declared else None
 
 
-def _check_limits(candidate: Candidate) -> None:
+def _check_limits(candidate: Candidate, code: _Code) -> None:
     """Refuse what no multiprocessor of the target can hold; note what it holds otherwise."""
     trial, image = candidate.trial, candidate.image
     assert trial.threads is not None
@@ -144,23 +151,23 @@ def _check_limits(candidate: Candidate) -> None:
     except Error as error:
         candidate.drop("refused", first_line(error))
         return
-    least = min(map(int, re.findall(r"\bsetmaxnreg\.\w+\S*\s+(\d+)", image.ptx)), default=0)
+    least = min(code.changes, default=0)
     if least * trial.threads > _REGISTERS:
         candidate.drop(
             "refused", f"setmaxnreg leaves {trial.threads} threads {least} registers each at least"
         )
         return
-    candidate.declared = _declared_registers(image.ptx, trial.threads)
+    candidate.declared = _declared_registers(code, trial.threads)
     note_occupancy(candidate, candidate.declared)
     if trial.ctas == 0:
         candidate.drop("refused", "a multiprocessor cannot hold one CTA of it")
 
 
-def _declared_registers(text: str, threads: int) -> int:
+def _declared_registers(code: _Code, threads: int) -> int:
     """Return the registers of a thread as far as the text tells; 1 where it does not."""
-    if declared := re.search(r"^\s*\.maxnreg\s+(\d+)", text, re.M):
-        return int(declared[1])
-    if re.search(r"^\s*setmaxnreg\.", text, re.M):  # launched with all that there are
+    if code.most is not None:
+        return code.most
+    if code.changes:  # launched with all that there are
         return _REGISTERS // threads // _STEP * _STEP
     return 1
 
