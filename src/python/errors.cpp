@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "errors.h"
 
+#include <nanobind/stl/string.h>
+
 #include <exception>
 #include <span>
 #include <string>
@@ -101,6 +103,14 @@ void set_diagnosed_exception() noexcept {
   }
 }
 
+/// With the place in the kernel where it has one; else in a line.
+std::string warning_text(const diag::Diagnostic& warning) {
+  if (!warning.place) return std::string(warning.code()) + ": " + warning.message();
+  std::string text = diag::render(warning, nullptr);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 diag::Diagnostic resolved(diag::Diagnostic diagnostic, const diag::LocationTable* table) {
@@ -152,15 +162,12 @@ void translate_exceptions() {
   });
 }
 
-std::string warning_text(const diag::Diagnostic& warning) {
-  return std::string(warning.code()) + ": " + warning.message();
-}
-
-void warn(std::span<const diag::Diagnostic> warnings) {
+void warn(std::span<const diag::Diagnostic> warnings, const diag::LocationTable* table) {
   if (warnings.empty()) return;
-  const nb::object type = nb::module_::import_("pyptx._errors").attr("OutputWarning");
+  const nb::object tell = nb::module_::import_("pyptx._call.findings").attr("warn");
   for (const diag::Diagnostic& warning : warnings) {
-    if (PyErr_WarnEx(type.ptr(), warning_text(warning).c_str(), 1) != 0) throw nb::python_error();
+    const diag::Diagnostic placed = resolved(warning, table);
+    tell(warning_text(placed), nb::cast(placed));
   }
 }
 

@@ -24,11 +24,9 @@ namespace nb = nanobind;
 [[noreturn]] void raise(std::span<const diag::Diagnostic> diagnostics,
                         const diag::LocationTable* table = nullptr);
 
-/// "PTX0940: 3 of 4 elements ..."
-std::string warning_text(const diag::Diagnostic& warning);
-/// Warns of each of `warnings`, as a pyptx.OutputWarning at the line that runs now. Throws where a
-/// filter makes it an error.
-void warn(std::span<const diag::Diagnostic> warnings);
+/// Warns of each of `warnings` at its line of the kernel, or at the caller's. Throws where a filter
+/// makes it an error.
+void warn(std::span<const diag::Diagnostic> warnings, const diag::LocationTable* table);
 
 /// The value, or the exception.
 template <typename T>

@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
-from pyptx import EmulatorError, OutputWarning, Tile, kernel, ptx, reg
-from pyptx.types import u32
+from pyptx import EmulatorError, EmulatorWarning, Kernel, OutputWarning, Tile, kernel, ptx, reg
+from pyptx.types import b32, u32
 from support.packages import need
 
 WORDS = 64
@@ -51,6 +51,32 @@ def test_a_call_and_a_bound_kernel_say_so_too() -> None:
         some(1)(X)
     with pytest.warns(OutputWarning, match="PTX0940: 32 of 64"):
         some(32).bind(X)(X)
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_every_call_says_the_same(framework: str) -> None:
+    x = X if framework == "numpy" else need("torch").arange(WORDS, dtype=need("torch").int32)
+    twice = stored_twice()
+    told = []
+    for _ in range(2):  # traced, then by the entry in C++
+        with pytest.warns(EmulatorWarning) as caught:
+            twice(x)
+        told.append([(w.category, str(w.message), w.filename, w.lineno) for w in caught])
+    assert told[0] == told[1]
+    assert [w[0] for w in told[0]] == [EmulatorWarning]
+    assert told[0][0][2] == __file__
+
+
+def stored_twice() -> Kernel:
+    """A kernel two of whose CTAs store the same value to the same place (PTX0941)."""
+
+    @kernel(in_specs=(Tile(WORDS, b32),), out_specs=(Tile(1, u32),), grid=(2, 1, 1))
+    def twice(X, Y):
+        (py,) = ptx.global_ptrs(Y)
+        ptx.inst.st.global_.u32(ptx.addr(py), 7)
+        ptx.ret()
+
+    return twice
 
 
 def test_torch_tensors() -> None:

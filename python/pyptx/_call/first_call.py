@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -324,27 +323,7 @@ def emulate_image(
     ]
     pointers = [array.pointer for array in memory]
     options |= {"scalars": scalars, "read_only": read_only, "fresh": elements}
-    report = dict(_core.emulate(image, pointers, sizes, **options) or {})
-    for text, found in report.pop("warnings", ()):
-        _warn(text, found, _callers_level())
-    return report
-
-
-def _warn(text: str, found: _core.Diagnostic, level: int) -> None:
-    """Warn of a finding at its line of the kernel, or at the caller's where it has none."""
-    kind = OutputWarning if found.code == "PTX0940" else EmulatorWarning
-    if found.file is None:
-        warnings.warn(kind(text, found), stacklevel=level + 1)
-    else:
-        warnings.warn_explicit(kind(text, found), kind, found.file, found.line or 0)
-
-
-def _callers_level() -> int:
-    """Return the stacklevel of a warning that points at the line that called this package."""
-    level, frame = 1, sys._getframe(1).f_back
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pyptx":
-        level, frame = level + 1, frame.f_back
-    return level + 1
+    return dict(_core.emulate(image, pointers, sizes, **options) or {})
 
 
 def unpack(results: Sequence[Any]) -> Any:

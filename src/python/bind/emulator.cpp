@@ -19,7 +19,6 @@
 #include "bind/runtime.h"
 #include "errors.h"
 #include "interrupts.h"
-#include "pyptx/diag/render.h"
 #include "pyptx/emu/stream.h"
 #include "pyptx/interop/run.h"
 
@@ -76,15 +75,7 @@ nb::dict counters_dict(const emu::Counters& counters) {
   return out;
 }
 
-/// With the place in the kernel where it has one; else in a line.
-std::string shown(const diag::Diagnostic& warning) {
-  if (!warning.place) return warning_text(warning);
-  std::string text = diag::render(warning, nullptr);
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
-nb::dict report_dict(const emu::Report& report, const diag::LocationTable* table) {
+nb::dict report_dict(const emu::Report& report) {
   nb::list rows;
   for (const auto& row : report.rows) {
     rows.append(nb::make_tuple(row.spelling, row.warp_instructions));
@@ -93,13 +84,6 @@ nb::dict report_dict(const emu::Report& report, const diag::LocationTable* table
   out["warp_instructions"] = report.warp_instructions;
   out["rows"] = rows;
   if (report.counters) out["counters"] = counters_dict(*report.counters);
-  if (report.warnings.empty()) return out;
-  nb::list warnings;
-  for (const diag::Diagnostic& warning : report.warnings) {
-    const diag::Diagnostic placed = resolved(warning, table);
-    warnings.append(nb::make_tuple(shown(placed), nb::cast(placed)));
-  }
-  out["warnings"] = warnings;
   return out;
 }
 
@@ -187,7 +171,9 @@ nb::dict emulate(KernelImage& image, const std::vector<std::uint64_t>& pointers,
   if (has_python_error(report ? nullptr : &report.error())) nb::raise_python_error();
   if (trace && !file) raise_os_error(*trace);
   const auto table = image.locations();
-  return report_dict(unwrap(std::move(report), table.get()), table.get());
+  const emu::Report done = unwrap(std::move(report), table.get());
+  warn(done.warnings, table.get());
+  return report_dict(done);
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ bool run(CallTensors& tensors, const Extras& extras, Specialisation& specialisat
   if (emulation && has_python_error(status->ok() ? nullptr : &status->error())) return false;
   if (!status->ok()) return refuse(status->error(), *specialisation.image);
   return warnings.empty() || with_python_errors([&] {
-                               warn(warnings);
+                               const auto table = specialisation.image->locations();
+                               warn(warnings, table.get());
                                return Py_None;
                              }) != nullptr;
 }
