@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all Python tests: the package from the tree, and a cubin cache of their own."""
+"""Shared by all Python tests: the package from the tree, their own cache, a bound on skips."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
+from support.skips import Skips
+
 _ROOT = Path(__file__).resolve().parents[1]
 if importlib.util.find_spec("pyptx") is None:
     sys.path.insert(0, str(_ROOT / "python"))
@@ -17,3 +21,8 @@ if importlib.util.find_spec("pyptx") is None:
         [str(_ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
 os.environ.setdefault("PYPTX_CACHE_DIR", tempfile.mkdtemp(prefix="pyptx-test-cache-"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hold a whole run to the skips that are stated."""
+    config.pluginmanager.register(Skips(config))

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from pyptx import EmulatorError, EmulatorWarning, Kernel, OutputWarning, Tile, kernel, ptx, reg
+from pyptx import EmulatorError, EmulatorWarning, OutputWarning, Tile, kernel, ptx, reg
 from pyptx.types import b32, u32
 from support.packages import need
 
@@ -67,7 +67,7 @@ def test_every_call_says_the_same(framework: str) -> None:
     assert told[0][0][2] == __file__
 
 
-def stored_twice() -> Kernel:
+def stored_twice():
     """A kernel two of whose CTAs store the same value to the same place (PTX0941)."""
 
     @kernel(in_specs=(Tile(WORDS, b32),), out_specs=(Tile(1, u32),), grid=(2, 1, 1))

@@ -20,7 +20,6 @@ from pyptx._call.signature import Array, resolve_grid
 from pyptx._call.specialize import Facts, Traced
 from pyptx._call.teaching import ENTRY_KINDS, teach
 from pyptx._captures.captures import Captures
-from pyptx._errors import EmulatorWarning, OutputWarning
 from pyptx.specs import Layout
 
 if TYPE_CHECKING:
