@@ -58,6 +58,46 @@ std::string_view text(Severity severity) {
   return "error";
 }
 
+Diagnostic::Diagnostic() = default;
+Diagnostic::Diagnostic(Kind k, std::initializer_list<std::string> args)
+    : kind(k), arguments(args), manual(section_of(k)) {}
+Diagnostic::Diagnostic(const Diagnostic& other) = default;
+Diagnostic::Diagnostic(Diagnostic&& other) noexcept = default;
+Diagnostic& Diagnostic::operator=(const Diagnostic& other) = default;
+Diagnostic& Diagnostic::operator=(Diagnostic&& other) noexcept = default;
+Diagnostic::~Diagnostic() = default;
+
+Diagnostic&& Diagnostic::at(Loc where, Focus what) && {
+  loc = where;
+  focus = what;
+  return std::move(*this);
+}
+
+Diagnostic&& Diagnostic::about(std::string_view parameter, std::uint16_t element) && {
+  focus = Focus::argument(parameter, element);
+  return std::move(*this);
+}
+
+Diagnostic&& Diagnostic::label(Loc where, std::string text) && {
+  labels.push_back({std::move(text), where, std::nullopt});
+  return std::move(*this);
+}
+
+Diagnostic&& Diagnostic::note(std::string text) && {
+  notes.push_back(std::move(text));
+  return std::move(*this);
+}
+
+Diagnostic&& Diagnostic::fix(std::string replacement, std::string reason, Loc where) && {
+  fixits.push_back({std::move(replacement), std::move(reason), {}, where, std::nullopt, false});
+  return std::move(*this);
+}
+
+Diagnostic&& Diagnostic::see(std::string_view anchor) && {
+  manual = anchor;
+  return std::move(*this);
+}
+
 Diagnostic&& Diagnostic::suggest(std::string_view word, std::span<const std::string> known) && {
   for (std::string& name : support::nearest(word, known)) {
     fixits.push_back({std::move(name), "did you mean", {}, Loc::None, std::nullopt, false});

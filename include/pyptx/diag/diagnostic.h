@@ -94,39 +94,25 @@ struct Diagnostic {
   Requirement needed;
   Requirement present;
 
-  Diagnostic() = default;
-  Diagnostic(Kind k, std::initializer_list<std::string> args)
-      : kind(k), arguments(args), manual(section_of(k)) {}
+  // Out of line: every function that may refuse something would have a copy of them.
+  Diagnostic();
+  Diagnostic(Kind k, std::initializer_list<std::string> args);
+  Diagnostic(const Diagnostic& other);
+  Diagnostic(Diagnostic&& other) noexcept;
+  Diagnostic& operator=(const Diagnostic& other);
+  Diagnostic& operator=(Diagnostic&& other) noexcept;
+  ~Diagnostic();
 
-  Diagnostic&& at(Loc where, Focus what = {}) && {
-    loc = where;
-    focus = what;
-    return std::move(*this);
-  }
+  Diagnostic&& at(Loc where, Focus what = {}) &&;
   /// The finding is about an argument of the call; where that stands, the reporter fills in.
-  Diagnostic&& about(std::string_view parameter, std::uint16_t element = Focus::kWholeArgument) && {
-    focus = Focus::argument(parameter, element);
-    return std::move(*this);
-  }
-  Diagnostic&& label(Loc where, std::string text) && {
-    labels.push_back({std::move(text), where, std::nullopt});
-    return std::move(*this);
-  }
-  Diagnostic&& note(std::string text) && {
-    notes.push_back(std::move(text));
-    return std::move(*this);
-  }
+  Diagnostic&& about(std::string_view parameter, std::uint16_t element = Focus::kWholeArgument) &&;
+  Diagnostic&& label(Loc where, std::string text) &&;
+  Diagnostic&& note(std::string text) &&;
   /// Without `where` the layer that holds the text finds the place.
-  Diagnostic&& fix(std::string replacement, std::string reason, Loc where = Loc::None) && {
-    fixits.push_back({std::move(replacement), std::move(reason), {}, where, std::nullopt, false});
-    return std::move(*this);
-  }
+  Diagnostic&& fix(std::string replacement, std::string reason, Loc where = Loc::None) &&;
   /// Suggests those of `known` that `word` may have been meant for.
   Diagnostic&& suggest(std::string_view word, std::span<const std::string> known) &&;
-  Diagnostic&& see(std::string_view anchor) && {
-    manual = anchor;
-    return std::move(*this);
-  }
+  Diagnostic&& see(std::string_view anchor) &&;
 
   std::string_view code() const { return info(kind).code; }
   Severity severity() const { return info(kind).severity; }
