@@ -117,8 +117,10 @@ using SlotMap = std::pair<std::uint32_t, layout::TensorMap>;
 void add_parameters(driver::LaunchPlan& plan, const std::vector<SlotBits>& scalars,
                     const std::vector<SlotMap>& maps) {
   std::vector<interop::ScalarSlot> slots;
+  slots.reserve(scalars.size());
   for (const auto& [bits, size] : scalars) slots.push_back({bits, size});
   std::vector<interop::MapSlot> mapped;
+  mapped.reserve(maps.size());
   for (const auto& [tensor, map] : maps) mapped.push_back({tensor, map});
   interop::add_parameters(plan, slots, mapped, false);
 }
