@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "temporary_folder.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "pyptx/support/concat.h"
@@ -20,6 +23,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "pyptx-ptxas-";
 // Age decides, not the process: one in another container may share the disk and not be seen here.
 constexpr std::time_t kAbandonedSeconds = 24 * 3600;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
 
 fs::path base_folder() {
   std::error_code error;
@@ -59,11 +66,15 @@ std::string TemporaryFolder::file(std::string_view name) const {
 }
 
 void TemporaryFolder::remove_abandoned(const fs::path& base) {
-  std::error_code error;
-  for (fs::directory_iterator it(base, error), end; !error && it != end; it.increment(error)) {
+  // Not fs::directory_iterator: where there is no memory for a name, libstdc++'s ends the process.
+  const std::unique_ptr<DIR, CloseFolder> folder(opendir(base.c_str()));
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix)) continue;
+    const fs::path path = base / name;
     std::error_code ignored;
-    const bool is_ours = it->path().filename().string().starts_with(kPrefix);
-    if (is_ours && is_abandoned(it->path())) fs::remove_all(it->path(), ignored);
+    if (is_abandoned(path)) fs::remove_all(path, ignored);
   }
 }
 
