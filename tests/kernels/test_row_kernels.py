@@ -29,10 +29,11 @@ from pyptx.types import bf16, e4m3, e5m2, f16, f32, s32, s64
 from support import row_references as reference
 from support.assembling import assemble
 from support.packages import need
-from support.row_checks import close, exact, named, random, tensor
+from support.row_checks import close, exact, named, random, small_machine, tensor
 from support.schedules import FEW, SCHEDULES, emulated
 
 torch = need("torch")
+__all__ = ["small_machine"]  # a fixture, of which groups that stay have several rows
 
 # A part of a warp with several rows at once, a warp, warps, a cluster; whole and ragged rows, and
 # rows whose vectors are narrow.

@@ -291,7 +291,7 @@ def test_page_blocks_of_the_kernel_page(capsys: Any) -> None:
 TARGETS = {
     "examples/hopper/rms_norm.py": ("build_rms_norm", "torch", "jax"),
     "examples/hopper/grouped_gemm.py": ("build_grouped_gemm", "multiply_and_store"),
-    "tests/frameworks/test_torch_dispatch.py": ("def test_eager_and_repeated", "torch.compile"),
+    "tests/test_torch_dispatch.py": ("def test_eager_and_repeated", "torch.compile"),
 }
 
 
