@@ -7,12 +7,13 @@
 # make damaged  5,000 damaged files of PTX against the recovering parser
 # make cache-torture  the disk cache under processes that damage it and are killed
 # make pythons  what depends on the interpreter itself, with other Pythons (PYTHONS=...)
+# make aarch64  the C++ tests for another processor, cross-built and emulated
 # make docs   the guide, the API and the instruction reference as HTML in build/docs
 # make bench  ratios against named peers, the emulator against its goals
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  a wheel in dist/, for the systems its tag names
-.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan format clean fuzz bad-input cache-torture pythons damaged
+.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged
 
 PYTHON ?= python3
 VENV := .venv
@@ -67,6 +68,13 @@ tsan: $(READY)
 	cmake --preset tsan -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
 	cmake --build --preset tsan -j $(JOBS)
 	ctest --preset tsan -j $(JOBS)
+
+# The C++ tests for linux-aarch64, cross-built and run under qemu-user, less those that start programs.
+aarch64: $(READY)
+	./tools/system_packages.sh aarch64
+	cmake --preset aarch64 -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	cmake --build --preset aarch64 -j $(JOBS)
+	ctest --preset aarch64 -j $(JOBS)
 
 # The judge and the round-trip program, optimised; the tests use sanitized ones.
 JUDGES := build/judges
