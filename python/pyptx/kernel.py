@@ -76,9 +76,12 @@ class Kernel(_core.KernelBase):
         *,
         tma: str = "pointer",
         batch: str | None = None,
+        programmatic: bool = False,
     ) -> None:
         if tma not in ("pointer", "value"):
             refuse("OptionValue", "tma", "'pointer' or 'value'", f"not {tma!r}")
+        if not isinstance(programmatic, bool):
+            refuse("OptionType", "programmatic", "True or False", repr(programmatic))
         check_body(fn)
         what = f"kernel {fn.__name__!r}:"
         if not hasattr(smem, "__index__") or smem < 0:
@@ -102,6 +105,7 @@ class Kernel(_core.KernelBase):
             reqntid=None if reqntid is None else tuple(reqntid),
             raw_directives=tuple((str(n), tuple(v)) for n, v in raw_directives or ()),
             maps_by_value=tma == "value",
+            programmatic=programmatic,
         )
         _core.check_block(what, options.block)
         _core.check_cluster(what, options.cluster)
@@ -275,7 +279,7 @@ class Kernel(_core.KernelBase):
         progress: bool | Callable[[int, int, float], object] | None = None,
         limit: int | str | timedelta | tuple[int | str | timedelta, ...] | None = None,
         stream: EmulatorStream | None = None,
-        programmatic: bool = False,
+        programmatic: bool | None = None,
         out: Any = None,
         report: bool = False,
         **kwargs: Any,
@@ -291,9 +295,9 @@ class Kernel(_core.KernelBase):
         `pyptx.EmulatorWarning`. `ignore` names codes of findings that are not reported ("PTX0931"):
         rules that a kernel breaks on purpose.
 
-        `stream` strings launches together: with `programmatic=True` one may start before the one
-        before it in the stream has ended, and an access that no `griddepcontrol.wait` orders is
-        an error.
+        `stream` strings launches together: with `programmatic=True`, or where the kernel is
+        declared so, one may start before the one before it in the stream has ended, and an access
+        that no `griddepcontrol.wait` orders is an error.
 
         `trace` names a file for a trace that Perfetto (or chrome://tracing) opens: what every
         warp did, waited for and had under way, with the Python line. `progress` is called with
@@ -306,7 +310,10 @@ class Kernel(_core.KernelBase):
         self._refuse_clash("emulate")
         options = run_options((seed, threads, report, trace, progress, limit, ignore))
         words = (schedule, numerics, tensor_core, "races" if checks is None else checks)
-        options |= run_words(words) | stream_options(stream, programmatic)
+        options |= run_words(words)
+        if programmatic is None:
+            programmatic = stream is not None and self.specializer.options.programmatic
+        options |= stream_options(stream, programmatic)
         self.signature.refuse_arrays_by_keyword(kwargs)
         outs = None if out is None else tuple(out) if isinstance(out, (tuple, list)) else (out,)
         captures = self._refreshed().captures
@@ -438,6 +445,7 @@ def kernel(
     raw_directives: Sequence[tuple[str, tuple]] | None = None,
     tma: str = "pointer",
     batch: str | None = None,
+    programmatic: bool = False,
 ) -> Kernel | Callable[[Callable], Kernel]:
     """Define a PTX kernel, as a decorator with or without arguments.
 
@@ -446,6 +454,8 @@ def kernel(
     parameters instead of pointers to them. `batch="B"` says that the parts along that dimension
     are independent: a call on arrays concatenated along it gives the results concatenated. `vmap`
     of JAX and of torch is then one launch, and JAX divides the dimension among devices.
+    `programmatic=True` launches it as a programmatic dependent launch: it may begin before the one
+    in front of it on its stream has ended, and waits for that by `griddepcontrol.wait`.
     """
 
     def decorate(function: Callable) -> Kernel:
@@ -465,6 +475,7 @@ def kernel(
             raw_directives=raw_directives,
             tma=tma,
             batch=batch,
+            programmatic=programmatic,
         )
 
     return decorate if fn is None else decorate(fn)

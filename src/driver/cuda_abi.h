@@ -102,6 +102,7 @@ inline void* const kParamBufferPointer = as_pointer(1);
 inline void* const kParamBufferSize = as_pointer(2);
 
 inline constexpr int kAttributeClusterDimension = 4;
+inline constexpr int kAttributeProgrammaticStreamSerialization = 6;
 
 struct LaunchAttribute {  // CUlaunchAttribute: an id and a 64-byte union
   int id = 0;
@@ -111,6 +112,7 @@ struct LaunchAttribute {  // CUlaunchAttribute: an id and a 64-byte union
     struct {
       unsigned x, y, z;
     } cluster;
+    int programmatic;
   } value = {};
 };
 

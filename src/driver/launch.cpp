@@ -63,7 +63,9 @@ Diagnostic shape_error(std::string what, std::string expected, std::string got) 
 struct Launcher::Prebuilt {
   const Driver* driver = nullptr;
   cuda::LaunchConfig config{};
-  cuda::LaunchAttribute cluster{};
+  /// The cluster last: a kernel may turn out to need it only when it is loaded.
+  std::array<cuda::LaunchAttribute, 2> attributes{};
+  unsigned attribute_count = 0;  // without the cluster
   std::atomic<bool> with_cluster = false;
 };
 
@@ -93,8 +95,14 @@ diag::Result<std::unique_ptr<Launcher>> Launcher::create(
   made.driver = *loaded;
   made.config = {p.grid.x,  p.grid.y,         p.grid.z, p.block.x, p.block.y,
                  p.block.z, p.dynamic_shared, nullptr,  nullptr,   0};
-  made.cluster.id = cuda::kAttributeClusterDimension;
-  made.cluster.value.cluster = {p.cluster.x, p.cluster.y, p.cluster.z};
+  if (p.is_programmatic) {
+    cuda::LaunchAttribute& programmatic = made.attributes[made.attribute_count++];
+    programmatic.id = cuda::kAttributeProgrammaticStreamSerialization;
+    programmatic.value.programmatic = 1;
+  }
+  cuda::LaunchAttribute& cluster = made.attributes[made.attribute_count];
+  cluster.id = cuda::kAttributeClusterDimension;
+  cluster.value.cluster = {p.cluster.x, p.cluster.y, p.cluster.z};
   made.with_cluster = volume(p.cluster) > 1;
   return out;
 }
@@ -263,10 +271,9 @@ diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& a
     config.grid_y = arguments.grid->y;
     config.grid_z = arguments.grid->z;
   }
-  if (prebuilt_->with_cluster.load(std::memory_order_relaxed)) {
-    config.attributes = &prebuilt_->cluster;
-    config.attribute_count = 1;
-  }
+  const bool with_cluster = prebuilt_->with_cluster.load(std::memory_order_relaxed);
+  config.attributes = prebuilt_->attributes.data();
+  config.attribute_count = prebuilt_->attribute_count + (with_cluster ? 1 : 0);
   // The driver reads through them, whatever its declaration says.
   const void* const firsts[] = {arguments.pointers.data(), constants_.data(),
                                 arguments.scalars.data(), maps};

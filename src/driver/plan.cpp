@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The text form of a launch plan and the checks that need no device. The text is
-//   pyptx-plan 1 <entry> g:X,Y,Z b:X,Y,Z c:X,Y,Z s:SHARED t:COUNT[,BYTES...] <parameter>...
-// with one word per parameter, `<kind>:TENSOR,SIZE,BITS[,<map>]`, numbers in decimal. The reader is
-// total: it accepts exactly what the writer writes and says what is wrong with anything else.
+//   pyptx-plan 1 <entry> g:X,Y,Z b:X,Y,Z c:X,Y,Z s:SHARED[,1] t:COUNT[,BYTES...] <parameter>...
+// where 1 makes it a programmatic launch, with one word per parameter,
+// `<kind>:TENSOR,SIZE,BITS[,<map>]`, numbers in decimal. The reader is total: it accepts exactly
+// what the writer writes and says what is wrong with anything else.
 #include "pyptx/driver/plan.h"
 
 #include <algorithm>
@@ -267,9 +268,11 @@ diag::Result<LaunchPlan> Reader::plan() {
   if (auto status = dim3("g:", plan.grid); !status) return status.failure();
   if (auto status = dim3("b:", plan.block); !status) return status.failure();
   if (auto status = dim3("c:", plan.cluster); !status) return status.failure();
-  auto shared = labelled("s:", 1, 1);
+  auto shared = labelled("s:", 1, 2);
   if (!shared) return shared.failure();
   if (!narrow(shared->front(), plan.dynamic_shared)) return out_of_range("s:").failure();
+  plan.is_programmatic = shared->size() > 1;
+  if (plan.is_programmatic && shared->back() != 1) return bad("'s:' ends in no 1").failure();
   const bool more = rest_.find(' ') != std::string_view::npos;
   if (auto status = tensors(plan); !status) return status.failure();
   if (!more) return plan;
@@ -300,7 +303,7 @@ std::size_t LaunchPlan::argument_count() const {
 std::string LaunchPlan::to_text() const {
   std::string out = concat(kPlanMagic, " ", kVersion, " ", escape(entry));
   out += dims("g", grid) + dims("b", block) + dims("c", cluster);
-  out += concat(" s:", dynamic_shared, " t:", tensor_count);
+  out += concat(" s:", dynamic_shared, is_programmatic ? ",1" : "", " t:", tensor_count);
   for (const auto bytes : tensor_bytes) out += concat(",", bytes);
   for (const ParamSlot& slot : params) {
     const char letter = kKindLetters[static_cast<std::size_t>(slot.kind)];

@@ -86,6 +86,7 @@ diag::Result<driver::LaunchPlan> plan_of(const Signature& signature, const Facts
   plan.block = launch.block;
   plan.cluster = launch.cluster;
   plan.dynamic_shared = launch.dynamic_shared;
+  plan.is_programmatic = launch.is_programmatic;
   plan.tensor_count = static_cast<std::uint32_t>(count);
   std::vector<ScalarSlot> slots;
   for (const ScalarParameter& scalar : scalars) {
@@ -113,6 +114,9 @@ diag::Status check_entry(const TracedText& text, const driver::LaunchPlan& plan,
   const Extents block{plan.block.x, plan.block.y, plan.block.z};
   if (auto status = check_directives(what, block, *text.module, *entry); !status) return status;
   if (auto status = check_shared(what, text.target, plan.dynamic_shared); !status) return status;
+  if (plan.is_programmatic) {
+    if (auto status = check_programmatic(what, *text.module); !status) return status;
+  }
   if (auto why = plan.problem()) return diag::fail(std::move(*why));
   return diag::success();
 }

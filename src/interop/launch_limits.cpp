@@ -8,6 +8,7 @@
 
 #include "pyptx/interop/sizes.h"
 #include "pyptx/isa/limits.h"
+#include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
 #include "pyptx/support/concat.h"
 
@@ -86,6 +87,18 @@ diag::Status check_shared(std::string_view what, std::string_view target, std::u
   return diag::fail(Kind::SharedTarget,
                     {concat(what, what.empty() ? "" : " ", bytes), std::string(target),
                      concat(isa::limits(*known).cta_shared)});
+}
+
+diag::Status check_programmatic(std::string_view what, const ir::Module& module) {
+  const isa::Spelling* const wait = isa::find_spelling("griddepcontrol.wait");
+  for (const auto& function : module.functions) {
+    for (const ir::Instruction& instruction : function->instructions) {
+      if (wait != nullptr && instruction.spelling == wait) return diag::success();
+    }
+  }
+  return bad_limit(concat(what, " programmatic=True"),
+                   "needs griddepcontrol.wait in the kernel, before it touches memory that another "
+                   "launch reads or writes");
 }
 
 }  // namespace pyptx::interop

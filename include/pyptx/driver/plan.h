@@ -54,6 +54,9 @@ struct LaunchPlan {
   Dim3 block;
   Dim3 cluster;
   std::uint32_t dynamic_shared = 0;  // bytes
+  /// A programmatic dependent launch: it may begin before the one in front of it on its stream has
+  /// ended, and waits for that by griddepcontrol.wait.
+  bool is_programmatic = false;
   std::uint32_t tensor_count = 0;
   /// Bytes of each tensor, or empty when not known: one with bytes must have an address.
   std::vector<std::uint64_t> tensor_bytes;

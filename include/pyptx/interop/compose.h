@@ -43,6 +43,7 @@ struct KernelLaunch {
   std::vector<Scalar> scalars = {};
   std::vector<Map> maps = {};  // in the order of Traced::map_tensors
   bool maps_by_value = false;
+  bool is_programmatic = false;  // driver::LaunchPlan
 };
 
 /// A module that was traced, and its text.

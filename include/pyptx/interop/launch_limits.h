@@ -28,4 +28,7 @@ diag::Status check_directives(std::string_view what, const Extents& block, const
 /// Refuses more shared memory than a CTA of the target can have: SharedTarget.
 diag::Status check_shared(std::string_view what, std::string_view target, std::uint64_t bytes);
 
+/// Refuses a programmatic launch of what never waits for the launch before it: DeclarationValue.
+diag::Status check_programmatic(std::string_view what, const ir::Module& module);
+
 }  // namespace pyptx::interop

@@ -46,6 +46,7 @@ class Options:
     reqntid: tuple[int, ...] | None
     raw_directives: tuple[tuple[str, tuple[Any, ...]], ...]
     maps_by_value: bool
+    programmatic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,7 @@ class Specializer:
                 scalars,
                 traced.map_tensors,
                 options.maps_by_value,
+                options.programmatic,
             )
 
 

@@ -471,6 +471,8 @@ class LaunchPlan:
     @property
     def dynamic_shared(self) -> int: ...
     @property
+    def is_programmatic(self) -> bool: ...
+    @property
     def tensor_count(self) -> int: ...
     @property
     def argument_count(self) -> int: ...
@@ -567,6 +569,7 @@ class Signature:
         scalars: Sequence[int | None],
         maps: Sequence[str],
         maps_by_value: bool,
+        is_programmatic: bool,
     ) -> KernelImage:
         """
         The image of a trace. `facts` are shapes and element types, `sizes` grid, block and cluster; `scalars` are the bits of the raw parameters; None: each launch brings them.

@@ -258,6 +258,7 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("block", [](const LaunchPlan& p) { return triple(p.block); })
       .def_prop_ro("cluster", [](const LaunchPlan& p) { return triple(p.cluster); })
       .def_ro("dynamic_shared", &LaunchPlan::dynamic_shared)
+      .def_ro("is_programmatic", &LaunchPlan::is_programmatic)
       .def_ro("tensor_count", &LaunchPlan::tensor_count)
       .def_prop_ro("argument_count", &driver::LaunchPlan::argument_count)
       .def_prop_ro("map_tensors", &driver::LaunchPlan::map_tensors)

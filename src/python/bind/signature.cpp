@@ -112,12 +112,13 @@ using ScalarBits = std::vector<std::optional<std::uint64_t>>;
 std::shared_ptr<interop::KernelImage> compose_image(
     const Signature& signature, const ModuleObject& module, std::string ptx, std::string target,
     FactsPair facts, const Sizes3& sizes, std::uint32_t dynamic_shared, const ScalarBits& scalars,
-    const NameList& maps, bool maps_by_value) {
+    const NameList& maps, bool maps_by_value, bool is_programmatic) {
   interop::KernelLaunch launch{.grid = dim3(sizes[0]),
                                .block = dim3(sizes[1]),
                                .cluster = dim3(sizes[2]),
                                .dynamic_shared = dynamic_shared,
-                               .maps_by_value = maps_by_value};
+                               .maps_by_value = maps_by_value,
+                               .is_programmatic = is_programmatic};
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     if (!scalars[i]) continue;
     launch.scalars.push_back(
@@ -211,7 +212,7 @@ void bind_signature(nb::module_& m) {
            "The map that a launch will pass for a tensor; None where there can be none.")
       .def("image", &compose_image, nb::arg("module"), nb::arg("ptx"), nb::arg("target"),
            nb::arg("facts"), nb::arg("sizes"), nb::arg("dynamic_shared"), nb::arg("scalars"),
-           nb::arg("maps"), nb::arg("maps_by_value"),
+           nb::arg("maps"), nb::arg("maps_by_value"), nb::arg("is_programmatic"),
            "The image of a trace. `facts` are shapes and element types, `sizes` grid, block and "
            "cluster; `scalars` are the bits of the raw parameters; None: each launch "
            "brings them.");

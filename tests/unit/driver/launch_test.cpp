@@ -99,6 +99,18 @@ TEST_F(LaunchTest, PassesTheCluster) {
   EXPECT_THAT(cuda().launches.at(0).attributes, ElementsAre(Pair(4, ElementsAre(4, 2, 1))));
 }
 
+TEST_F(LaunchTest, PassesThatItIsProgrammatic) {
+  LaunchPlan plan = plan_of({}, 0);
+  plan.is_programmatic = true;
+  ASSERT_TRUE(launch(*make(plan), {}).ok());
+  EXPECT_THAT(cuda().launches.at(0).attributes, ElementsAre(Pair(6, ElementsAre(1, 0, 0))));
+  plan.cluster = {2, 1, 1};
+  plan.grid = {2, 1, 1};
+  ASSERT_TRUE(launch(*make(plan), {}).ok());
+  EXPECT_THAT(cuda().launches.at(1).attributes,
+              ElementsAre(Pair(6, ElementsAre(1, 0, 0)), Pair(4, ElementsAre(2, 1, 1))));
+}
+
 TEST_F(LaunchTest, PassesAClusterOfOneToAKernelThatInsists) {
   cuda().cluster_must_be_set = 1;
   ASSERT_TRUE(launch(*make(plan_of({}, 0)), {}).ok());

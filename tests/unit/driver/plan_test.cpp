@@ -111,6 +111,15 @@ TEST(PlanText, SaysWhatIsWrong) {
               HasSubstr("too large"));
 }
 
+TEST(PlanText, SaysThatALaunchIsProgrammatic) {
+  LaunchPlan plan = sample();
+  plan.is_programmatic = true;
+  EXPECT_THAT(plan.to_text(), HasSubstr(" s:200000,1 t:"));
+  EXPECT_THAT(why_not("pyptx-plan 1 k g:1,1,1 b:1,1,1 c:1,1,1 s:0,0 t:0"), HasSubstr("'s:'"));
+  EXPECT_THAT(why_not("pyptx-plan 1 k g:1,1,1 b:1,1,1 c:1,1,1 s:0,1,1 t:0"),
+              HasSubstr("3 numbers"));
+}
+
 LaunchPlan random_plan(std::mt19937_64& random) {
   const auto below = [&random](std::uint64_t n) { return random() % n; };
   const auto word = [&] { return static_cast<std::uint32_t>(random() >> below(64)); };
@@ -121,6 +130,7 @@ LaunchPlan random_plan(std::mt19937_64& random) {
   plan.block = {word(), word(), word()};
   plan.cluster = {word(), word(), word()};
   plan.dynamic_shared = word();
+  plan.is_programmatic = below(2) == 0;
   plan.tensor_count = static_cast<std::uint32_t>(below(5));
   if (below(2) == 0) plan.tensor_bytes.assign(plan.tensor_count, random());
   plan.params.resize(below(5));

@@ -128,6 +128,9 @@ TEST(ComposeTest, WhatDoesNotFitTheModuleIsRefused) {
   launch = add_launch(50);
   launch.dynamic_shared = 300'000;
   EXPECT_EQ(refusal(signature, launch), Kind::SharedTarget);
+  launch = add_launch(50);
+  launch.is_programmatic = true;  // and never waits
+  EXPECT_EQ(refusal(signature, launch), Kind::DeclarationValue);
 }
 
 TEST(ComposeTest, TheBlockIsTheOneThatTheTextAsksFor) {
