@@ -55,6 +55,7 @@ class GemmConfig:
     that few rows of A become few columns of a tile. `group` is how many rows of cluster tiles are
     walked down before the next column: what is then in flight shares its loads in L2. `ctas` is
     how many CTAs the grid has at most, `stages` and `store_stages` the depth of the two rings.
+    `programmatic` makes the launch a programmatic dependent one.
     """
 
     tile: tuple[int, int] = (128, 256)
@@ -67,6 +68,7 @@ class GemmConfig:
     group: int = 8
     ctas: int = 132
     store_stages: int = 2
+    programmatic: bool = False
 
     def __post_init__(self) -> None:
         m, n = self.tile

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import ptx, reg, smem
+from pyptx.kernels.elements import Words
 from pyptx.kernels.gemm_config import GemmConfig, GemmProblem, store_width
-from pyptx.kernels.gemm_values import activate, load_one, load_pair, pack, store_one
+from pyptx.kernels.gemm_values import activate, pack
 from pyptx.types import from_name, u64
 
 
@@ -54,10 +55,6 @@ class Output:
             ptx.inst.mad.lo.u64(place, offset, self.m * self.n, place)
         return place
 
-    def bias_at(self, column: Any) -> Any:
-        """Return the address of the bias of a column."""
-        return self.bias + column * (from_name(self.problem.bias or "f32").bits // 8)
-
 
 class TileStore:
     """Stores tiles through shared memory and TMA: 16 rows of a warp, 128 bytes at most, at a time.
@@ -67,7 +64,7 @@ class TileStore:
     """
 
     def __init__(self, config: GemmConfig, output: Output, thread: Thread) -> None:
-        self.output, self.thread = output, thread
+        self.config, self.output, self.thread = config, output, thread
         self.width = store_width(config, output.problem.out)
         self.pitch = self.width * output.size
         blocks = config.parts * (config.tile[1] // config.owners // self.width)
@@ -99,15 +96,17 @@ class TileStore:
         row, column, batch = origin
         n = len(accumulator) * 2
         before = part * (n // self.width)
-        extras = Extras(self.output, row + self.thread.row, column + self.thread.column, batch)
+        thread = self.thread
+        extras = Extras(self.config, self.output, (row + thread.row, column + thread.column, batch))
         for index, first in enumerate(range(0, n, self.width)):
             stage = (before + index) % self.stages * self.block
+            loaded = extras.load(first, self.width)  # under way while a place is waited for
             # The copy that read this place before has to be done with it.
             with ptx.if_(self.thread.lane == 0):
                 ptx.cp.async_.bulk.wait_group(self.stages - 1, read=True)
             ptx.inst.bar.warp.sync(0xFFFFFFFF)
             registers = accumulator[first // 2 : (first + self.width) // 2]
-            extras.apply(registers, first)
+            extras.apply(registers, loaded)
             if self.output.size == 2:
                 self._write_halves(registers, stage)
             else:
@@ -146,49 +145,63 @@ class TileStore:
 class Extras:
     """Bias, activation and residual of a thread's elements, stored row by row.
 
-    Two neighbours of a row are always inside or outside C together: rows of C are whole 16 bytes.
+    What is added is loaded without branch or guard, so that all loads of a block are under way
+    together: an element outside C takes what one at its edge has, and is not stored.
     """
 
-    def __init__(self, output: Output, row: Any, column: Any, batch: tuple[Any, ...]) -> None:
-        self.output, self.column = output, column
+    def __init__(
+        self, config: GemmConfig, output: Output, origin: tuple[Any, Any, tuple[Any, ...]]
+    ) -> None:
+        row, self.column, batch = origin
+        self.output = output
+        self.has_edge = output.n % (config.tile[1] * config.cluster[1]) != 0
         problem = output.problem
-        if problem.bias:
-            self.bias = output.bias_at(column)
         if problem.residual:
-            self.inside = [row < output.m, row < output.m - 8 if output.m > 8 else None]
             self.lines = [
-                output.element(output.residual, row + 8 * half, column, batch) for half in range(2)
+                output.element(output.residual, (row + 8 * half).min(output.m - 1), 0, batch)
+                for half in range(2)
             ]
 
-    def apply(self, registers: list[Any], first: int) -> None:
-        """Work on the registers of the columns from `first` of the tile on."""
-        output, problem = self.output, self.output.problem
-        for j in range(len(registers) // 4):
-            shift = first + 8 * j
-            values = registers[4 * j : 4 * j + 4]
-            if shift >= output.n:
-                continue
-            has_column = None
-            if problem.bias or problem.residual:
-                has_column = self.column < output.n - shift
+    def load(self, first: int, width: int) -> list[tuple[list[Words], list[Words]]]:
+        """Start the loads for `width` columns of the tile: biases and residuals of every eight."""
+        problem = self.output.problem
+        loaded: list[tuple[list[Words], list[Words]]] = []
+        for shift in range(first, first + width, 8):
+            column = self.column
+            if self.has_edge and (problem.bias or problem.residual):
+                # Rows are whole 16 bytes: two neighbours are inside or outside of them together.
+                column, shift = (column + shift).min(self.output.n - 2), 0
+            biases, residuals = [], []
             if problem.bias:
-                at = ptx.addr(self.bias, shift * from_name(problem.bias).bits // 8)
-                for index, bias in enumerate(load_pair(problem.bias, at, has_column)):
-                    for half in range(2):
-                        value = values[2 * half + index]
-                        ptx.inst.add.f32(value, value, bias)
-            for value in values:
-                activate(problem.activation, value)
+                biases = [_pair(problem.bias, self.output.bias, column, shift)] * 2
             if problem.residual:
-                for half, inside in enumerate(self.inside):
-                    if inside is None:
-                        continue
-                    at = ptx.addr(self.lines[half], shift * output.size)
-                    with ptx.if_(inside):
-                        added = load_pair(problem.out, at, has_column)
-                        for index, more in enumerate(added):
-                            value = values[2 * half + index]
-                            ptx.inst.add.f32(value, value, more)
+                residuals = [_pair(problem.out, line, column, shift) for line in self.lines]
+            loaded.append((biases, residuals))
+        return loaded
+
+    def apply(self, registers: list[Any], loaded: list[tuple[list[Words], list[Words]]]) -> None:
+        """Work on the registers of the columns that `loaded` is for."""
+        for j, (biases, residuals) in enumerate(loaded):
+            values = registers[4 * j : 4 * j + 4]
+            _add(values, biases)
+            for value in values:
+                activate(self.output.problem.activation, value)
+            _add(values, residuals)
+
+
+def _pair(dtype: str, line: Any, column: Any, shift: int) -> Words:
+    """Start the load of two neighbours of a row."""
+    words = Words(from_name(dtype), 2)
+    size = words.bytes // 2
+    words.load(line + column * size, shift * size)
+    return words
+
+
+def _add(values: list[Any], rows: list[Words]) -> None:
+    """Add the neighbours of each row to its values."""
+    more = [value for words in rows for value in words.floats()]
+    for value, added in zip(values, more, strict=False):
+        ptx.inst.add.f32(value, value, added)
 
 
 class TransposedStore:
@@ -215,27 +228,34 @@ class TransposedStore:
         self, accumulator: Any, half: int, row: Any, column: Any, batch: tuple[Any, ...]
     ) -> None:
         output, problem = self.output, self.output.problem
+        dtype = from_name(problem.out)
         place = output.element(output.c, column, row, batch)
+        # The columns of a tile that are this lane's, and are rows of C in some tile.
+        shifts = [
+            8 * j + e for j in range(self.columns // 8) for e in range(2) if 8 * j + e < output.m
+        ]
+        guards = [column < output.m - shift for shift in shifts]
+        offsets = [shift * output.n * output.size for shift in shifts]
+        bias, residuals = None, []
         if problem.bias:
-            bias = load_one(problem.bias, ptx.addr(output.bias_at(row)))
+            bias = Words(from_name(problem.bias), 1)
+            bias.load(output.bias + row * bias.bytes)
         if problem.residual:
             residual = output.element(output.residual, column, row, batch)
-        for shift in range(self.columns):
-            j, e = divmod(shift, 8)
-            if e > 1:  # the other columns belong to other lanes
-                continue
-            if 8 * j + e >= output.m:
-                return
-            value = accumulator[4 * j + 2 * half + e]
-            offset = (8 * j + e) * output.n * output.size
-            inside = column < output.m - (8 * j + e)
-            if problem.bias:
-                ptx.inst.add.f32(value, value, bias)
+            residuals = [Words(dtype, 1, 0.0) for _ in shifts]
+            for words, offset, guard in zip(residuals, offsets, guards, strict=True):
+                words.load(residual, offset, pred=guard)
+        (added,) = bias.floats() if bias else (None,)
+        for index, shift in enumerate(shifts):
+            value = accumulator[shift // 8 * 4 + 2 * half + shift % 8]
+            if added is not None:
+                ptx.inst.add.f32(value, value, added)
             activate(problem.activation, value)
-            if problem.residual:
-                more = load_one(problem.out, ptx.addr(residual, offset), inside)
-                ptx.inst.add.f32(value, value, more)
-            store_one(problem.out, ptx.addr(place, offset), value, inside)
+            if residuals:
+                ptx.inst.add.f32(value, value, residuals[index].floats()[0])
+            words = Words(dtype, 1)
+            words.set([value])
+            words.store(place, offsets[index], pred=guards[index])
 
     def finish(self) -> None:
         """Nothing is under way."""

@@ -91,6 +91,7 @@ def build_gemm(problem: GemmProblem, config: GemmConfig) -> Kernel:
         reqntid=(config.threads,),  # setmaxnreg wants the registers of a thread to be known
         arch="sm_90a",
         tma="value",
+        programmatic=config.programmatic,
     )
 
 
@@ -132,6 +133,10 @@ def _multiply(
         for source in maps:
             ptx.inst.prefetch.tensormap(ptx.addr(source))
     ring.init(tid, place)
+    if config.programmatic:
+        # All that comes before this is this launch's own.
+        ptx.inst.griddepcontrol.launch_dependents()
+        ptx.inst.griddepcontrol.wait()
     blocks = plan.k_range(place.slice)
     registers = config.registers()
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from pyptx import ptx, reg
-from pyptx.types import b16, b32, f32, from_name
+from pyptx.types import b32, f32
 
 LOG2E = math.log2(math.e)
 # erfc(z) = t P(t) exp(-z^2), t = 1 / (1 + p z): Abramowitz and Stegun 7.1.26, error < 1.5e-7.
@@ -78,40 +78,3 @@ def pack(dtype: str, low: Any, high: Any) -> Any:
     kind = {"bf16": ptx.inst.cvt.rn.bf16x2.f32, "f16": ptx.inst.cvt.rn.f16x2.f32}[dtype]
     kind(packed, high, low)
     return packed
-
-
-def load_pair(dtype: str, place: Any, pred: Any = None) -> list[Any]:
-    """Load two neighbours from global memory as f32; zeros where `pred` does not hold."""
-    values = [reg.scalar(f32, 0.0) for _ in range(2)]
-    if dtype == "f32":
-        ptx.inst.ld.global_.v2.f32(values, place, pred=pred)
-        return values
-    packed = reg.scalar(b32, 0)
-    ptx.inst.ld.global_.b32(packed, place, pred=pred)
-    halves = [reg.scalar(b16) for _ in range(2)]
-    ptx.inst.mov.b32(halves, packed)
-    for value, half in zip(values, halves, strict=True):
-        ptx.cvt(f32, from_name(dtype), value, half)
-    return values
-
-
-def load_one(dtype: str, place: Any, pred: Any = None) -> Any:
-    """Load one element from global memory as f32; zero where `pred` does not hold."""
-    value = reg.scalar(f32, 0.0)
-    if dtype == "f32":
-        ptx.inst.ld.global_.f32(value, place, pred=pred)
-        return value
-    half = reg.scalar(b16, 0)
-    ptx.inst.ld.global_.b16(half, place, pred=pred)
-    ptx.cvt(f32, from_name(dtype), value, half)
-    return value
-
-
-def store_one(dtype: str, place: Any, value: Any, pred: Any = None) -> None:
-    """Round an f32 register to an element of global memory."""
-    if dtype == "f32":
-        ptx.inst.st.global_.f32(place, value, pred=pred)
-        return
-    half = reg.scalar(b16)
-    ptx.cvt(from_name(dtype), f32, half, value, rounding="rn")
-    ptx.inst.st.global_.b16(place, half, pred=pred)
