@@ -28,17 +28,25 @@ WARM_UP = 0.1
 class Rung:
     """How long each arm is timed: so many rounds, of so many seconds.
 
-    Where one call takes longer than that, one round has to do, but for the last rung.
+    Where a call takes longer than that, fewer rounds take the same time; `least` there are.
     """
 
     rounds: int
     seconds: float
+    least: int | None = None  # None: as many as `rounds`
+
+    def rounds_of(self, call: float) -> int:
+        """Return how many rounds there are of calls of so many seconds."""
+        least = self.rounds if self.least is None else self.least
+        fitting = self.rounds if call <= self.seconds else int(self.rounds * self.seconds / call)
+        return max(least, fitting)
 
 
 #: All arms are timed for 1/54 of the full time, half of them for 1/18, a quarter for 1/6: together
 #: an eleventh of what timing all in full takes.
 FULL = SAMPLE * ROUNDS
-HALVING = (Rung(2, FULL / 108), Rung(2, FULL / 36), Rung(3, FULL / 18))
+#: Many short rounds say more than few long ones of a device whose clock follows its power.
+HALVING = (Rung(4, FULL / 216, 1), Rung(4, FULL / 72, 1), Rung(9, FULL / 54, 3))
 EXHAUSTIVE = (Rung(ROUNDS, SAMPLE),)
 
 Sample = Callable[[int, float], float]
@@ -74,10 +82,7 @@ def search(
     while now.rung < len(rungs):
         rung = rungs[now.rung]
         rounds = [_round(now, sample, rung.seconds, order)]
-        is_last = now.rung == len(rungs) - 1
-        while len(rounds) < rung.rounds and (
-            is_last or min(rounds[0].values(), default=0) < rung.seconds
-        ):
+        for _ in range(1, rung.rounds_of(min(rounds[0].values(), default=0.0))):
             rounds.append(_round(now, sample, rung.seconds, order))
         times = {arm: [each[arm] for each in rounds] for arm in now.alive}
         score = _scores(times)

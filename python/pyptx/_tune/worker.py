@@ -50,7 +50,7 @@ class Desk:
         return {}, ()
 
     def _reference(self, message: dict[str, Any], parts: Sequence[bytes]) -> Answer:
-        self._opened().reference = list(parts)
+        self._opened().refer_to(parts)
         return {}, ()
 
     def _load(self, message: dict[str, Any], parts: Sequence[bytes]) -> Answer:
@@ -59,9 +59,7 @@ class Desk:
 
     def _run(self, message: dict[str, Any], parts: Sequence[bytes]) -> Answer:
         results = self._opened().run(message["index"])
-        if self._opened().is_reference(results):
-            return {"is_reference": True}, ()
-        return {"is_reference": False}, results
+        return {"is_reference": results is None}, results or ()
 
     def _time(self, message: dict[str, Any], parts: Sequence[bytes]) -> Answer:
         seconds = self._opened().time(message["index"], message["seconds"], message["cold"])
