@@ -47,8 +47,8 @@ std::optional<diag::Diagnostic> directive_problem(const isa::Target& target, std
   if (!info->needs.admits(target)) {
     diag::Diagnostic problem(diag::Kind::TargetTooLow,
                              {dotted, info->needs.targets_text(), target.text()});
-    problem.needed = {info->needs.version.text(), info->needs.targets_text()};
-    problem.present = {"", target.text()};
+    problem->needed = {info->needs.version.text(), info->needs.targets_text()};
+    problem->present = {"", target.text()};
     return std::move(problem).see(info->manual);
   }
   const bool has_numbers = info->arguments == isa::DirectiveArguments::Integers;

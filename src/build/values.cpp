@@ -133,7 +133,7 @@ Reg scalar(Tracer& tracer, isa::Type type, std::optional<Value> init, std::strin
       auto problem = diag::Diagnostic(diag::Kind::MixedTypes,
                                       {"reg.scalar", type_text(type), type_text(source.type)});
       if (type == isa::Type::Pred || source.type == isa::Type::Pred) {
-        problem.notes.push_back(conversion_advice(type, source.type));
+        problem->notes.push_back(conversion_advice(type, source.type));
       }
       tracer.report(std::move(problem).about("init|src"));
       return {};

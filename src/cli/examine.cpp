@@ -44,7 +44,7 @@ Finding driver_finding() {
     // without a GPU.
     out.state = version || is_set("PYPTX_LIBCUDA") ? State::Broken : State::Absent;
     out.detail = available.error().message();
-    out.remedy = version ? joined(available.error().notes)
+    out.remedy = version ? joined(available.error()->notes)
                          : "on a machine with an NVIDIA GPU, install its driver (nvidia-smi shows "
                            "it); without one, kernels run on the emulator";
   }
@@ -84,7 +84,7 @@ Finding compiler_finding(const Tool& tool, bool is_needed) {
   const auto found = driver::find_compiler(tool.kind);
   if (!found) {
     out.state = is_set(tool.variable) ? State::Broken : State::Absent;
-    const auto& notes = found.error().notes;
+    const auto& notes = found.error()->notes;
     out.detail = notes.empty() ? found.error().message() : notes.front();
     if (const std::string prefix = concat(tool.name, ": "); out.detail.starts_with(prefix)) {
       out.detail.erase(0, prefix.size());

@@ -58,12 +58,19 @@ std::string_view text(Severity severity) {
   return "error";
 }
 
-Diagnostic::Diagnostic() = default;
-Diagnostic::Diagnostic(Kind k, std::initializer_list<std::string> args)
-    : kind(k), arguments(args), manual(section_of(k)) {}
-Diagnostic::Diagnostic(const Diagnostic& other) = default;
+Diagnostic::Diagnostic() : details_(std::make_unique<Details>()) {}
+Diagnostic::Diagnostic(Kind k, std::initializer_list<std::string> args) : Diagnostic() {
+  kind = k;
+  details_->arguments = args;
+  details_->manual = section_of(k);
+}
+Diagnostic::Diagnostic(const Diagnostic& other)
+    : kind(other.kind),
+      loc(other.loc),
+      focus(other.focus),
+      details_(other.details_ ? std::make_unique<Details>(*other.details_) : nullptr) {}
 Diagnostic::Diagnostic(Diagnostic&& other) noexcept = default;
-Diagnostic& Diagnostic::operator=(const Diagnostic& other) = default;
+Diagnostic& Diagnostic::operator=(const Diagnostic& other) { return *this = Diagnostic(other); }
 Diagnostic& Diagnostic::operator=(Diagnostic&& other) noexcept = default;
 Diagnostic::~Diagnostic() = default;
 
@@ -79,44 +86,46 @@ Diagnostic&& Diagnostic::about(std::string_view parameter, std::uint16_t element
 }
 
 Diagnostic&& Diagnostic::label(Loc where, std::string text) && {
-  labels.push_back({std::move(text), where, std::nullopt});
+  details_->labels.push_back({std::move(text), where, std::nullopt});
   return std::move(*this);
 }
 
 Diagnostic&& Diagnostic::note(std::string text) && {
-  notes.push_back(std::move(text));
+  details_->notes.push_back(std::move(text));
   return std::move(*this);
 }
 
 Diagnostic&& Diagnostic::fix(std::string replacement, std::string reason, Loc where) && {
-  fixits.push_back({std::move(replacement), std::move(reason), {}, where, std::nullopt, false});
+  details_->fixits.push_back(
+      {std::move(replacement), std::move(reason), {}, where, std::nullopt, false});
   return std::move(*this);
 }
 
 Diagnostic&& Diagnostic::see(std::string_view anchor) && {
-  manual = anchor;
+  details_->manual = anchor;
   return std::move(*this);
 }
 
 Diagnostic&& Diagnostic::suggest(std::string_view word, std::span<const std::string> known) && {
   for (std::string& name : support::nearest(word, known)) {
-    fixits.push_back({std::move(name), "did you mean", {}, Loc::None, std::nullopt, false});
+    details_->fixits.push_back(
+        {std::move(name), "did you mean", {}, Loc::None, std::nullopt, false});
   }
   return std::move(*this);
 }
 
 void Diagnostic::resolve(const LocationTable& table) {
-  if (!place) {
-    place = table.resolve(loc, focus);
+  if (!details_->place) {
+    details_->place = table.resolve(loc, focus);
     for (const std::string_view helper : table.expansions(loc)) {
-      notes.push_back("in expansion of " + std::string(helper));
+      details_->notes.push_back("in expansion of " + std::string(helper));
     }
-    if (!place) loc = Loc::None;  // what is known of it is told
+    if (!details_->place) loc = Loc::None;  // what is known of it is told
   }
-  for (Label& label : labels) {
+  for (Label& label : details_->labels) {
     if (!label.place) label.place = table.resolve(label.loc);
   }
-  for (FixIt& fixit : fixits) {
+  for (FixIt& fixit : details_->fixits) {
     if (!fixit.place) fixit.place = table.resolve(fixit.loc, fixit.focus);
   }
 }
@@ -127,7 +136,7 @@ std::string Diagnostic::message() const {
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] == '{' && i + 2 < format.size() && format[i + 2] == '}') {
       const auto index = static_cast<std::size_t>(format[i + 1] - '0');
-      append_shown(index < arguments.size() ? arguments[index] : "?", text);
+      append_shown(index < details_->arguments.size() ? details_->arguments[index] : "?", text);
       i += 2;
     } else {
       text += format[i];

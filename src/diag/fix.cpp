@@ -49,10 +49,10 @@ Fixed apply_fixits(const LocationTable& table, std::span<const FixIt> fixits) {
 std::vector<FixIt> chosen_fixits(std::span<const Diagnostic> diagnostics, bool only_certain) {
   std::vector<FixIt> chosen;
   for (const Diagnostic& diagnostic : diagnostics) {
-    const auto found = std::ranges::find_if(diagnostic.fixits, [&](const FixIt& fixit) {
+    const auto found = std::ranges::find_if(diagnostic->fixits, [&](const FixIt& fixit) {
       return fixit.loc != Loc::None && (fixit.is_certain || !only_certain);
     });
-    if (found != diagnostic.fixits.end()) chosen.push_back(*found);
+    if (found != diagnostic->fixits.end()) chosen.push_back(*found);
   }
   return chosen;
 }

@@ -62,9 +62,9 @@ std::string list(const Items& items) {
 }
 
 std::string manual_of(const Diagnostic& diagnostic) {
-  if (diagnostic.manual.empty()) return "null";
-  return "{\"anchor\":" + json_quote(diagnostic.manual) +
-         ",\"title\":" + json_quote(manual_title(diagnostic.manual)) + "}";
+  if (diagnostic->manual.empty()) return "null";
+  return "{\"anchor\":" + json_quote(diagnostic->manual) +
+         ",\"title\":" + json_quote(manual_title(diagnostic->manual)) + "}";
 }
 
 }  // namespace
@@ -100,13 +100,13 @@ std::string to_json(const Diagnostic& diagnostic, const LocationTable* table) {
   out += ",\"kind\":" + json_quote(info(placed.kind).name);
   out += ",\"severity\":" + json_quote(text(placed.severity()));
   out += ",\"message\":" + json_quote(placed.message());
-  out += "," + file_of(placed.place) + "," + position(placed.place);
-  out += ",\"labels\":" + list(placed.labels);
-  out += ",\"notes\":" + list(placed.notes);
-  out += ",\"fixits\":" + list(placed.fixits);
+  out += "," + file_of(placed->place) + "," + position(placed->place);
+  out += ",\"labels\":" + list(placed->labels);
+  out += ",\"notes\":" + list(placed->notes);
+  out += ",\"fixits\":" + list(placed->fixits);
   out += ",\"manual\":" + manual_of(placed);
-  out += ",\"needed\":" + object(placed.needed);
-  out += ",\"present\":" + object(placed.present);
+  out += ",\"needed\":" + object(placed->needed);
+  out += ",\"present\":" + object(placed->present);
   return out + "}";
 }
 

@@ -36,14 +36,14 @@ class Renderer {
   std::string run() {
     headline();
     places();
-    for (const std::string& note : diagnostic_.notes) remark("note", printable_lines(note));
-    for (const FixIt& fixit : diagnostic_.fixits) {
+    for (const std::string& note : diagnostic_->notes) remark("note", printable_lines(note));
+    for (const FixIt& fixit : diagnostic_->fixits) {
       remark("help", printable(fixit.reason) + ": " + printable(fixit.replacement));
     }
     availability();
-    if (!diagnostic_.manual.empty()) {
+    if (!diagnostic_->manual.empty()) {
       remark("see",
-             "PTX ISA, " + manual_title(diagnostic_.manual) + " (" + diagnostic_.manual + ")");
+             "PTX ISA, " + manual_title(diagnostic_->manual) + " (" + diagnostic_->manual + ")");
     }
     return std::move(out_);
   }
@@ -61,7 +61,7 @@ class Renderer {
   }
 
   void places() {
-    const auto place = resolved(diagnostic_.place, diagnostic_.loc, diagnostic_.focus);
+    const auto place = resolved(diagnostic_->place, diagnostic_.loc, diagnostic_.focus);
     std::vector<Annotation> annotations;
     if (place) {
       out_ += palette_.margin;
@@ -72,7 +72,7 @@ class Renderer {
       out_ += "\n";
       annotations.push_back({*place, {}, true});
     }
-    for (const Label& label : diagnostic_.labels) {
+    for (const Label& label : diagnostic_->labels) {
       if (auto at = resolved(label.place, label.loc, {})) {
         annotations.push_back({std::move(*at), label.text, false});
       } else {
@@ -83,9 +83,9 @@ class Renderer {
   }
 
   void availability() {
-    const Requirement& needed = diagnostic_.needed;
+    const Requirement& needed = diagnostic_->needed;
     if (needed.is_empty()) return;
-    remark("needs", in_words(needed) + "; the module has " + in_words(diagnostic_.present));
+    remark("needs", in_words(needed) + "; the module has " + in_words(diagnostic_->present));
   }
 
   static std::string in_words(const Requirement& requirement) {

@@ -37,8 +37,8 @@ class Toolbox {
       tried.insert(tried.end(), searches_[i].tried.begin(), searches_[i].tried.end());
     }
     Diagnostic out(Kind::NoCompiler, {});
-    out.notes = std::move(tried);
-    out.notes.emplace_back("install one with: pip install nvidia-nvjitlink");
+    out->notes = std::move(tried);
+    out->notes.emplace_back("install one with: pip install nvidia-nvjitlink");
     return diag::fail(std::move(out));
   }
 
@@ -174,7 +174,7 @@ std::string newest_ptx(Compiler wanted) {
   options.use_cache = false;
   const auto refused = assemble(".version 99.9\n.target sm_90\n.address_size 64\n", options);
   if (refused || refused.error().diagnostic.kind != Kind::CompilerTooOld) return {};
-  return refused.error().diagnostic.arguments.back();
+  return refused.error().diagnostic->arguments.back();
 }
 
 diag::Result<std::string> current_compiler(Compiler wanted) {

@@ -123,13 +123,13 @@ AssembleFailure refusal(std::string_view compiler, std::string_view target, std:
   std::size_t quoted = 0;
   for (const CompilerMessage& message : out.messages) {
     if (++quoted > kMaxNotes) {
-      out.diagnostic.notes.push_back(
+      out.diagnostic->notes.push_back(
           concat("and ", out.messages.size() - kMaxNotes, " more messages"));
       break;
     }
-    out.diagnostic.notes.push_back(message.ptx_line != 0
-                                       ? concat("PTX line ", message.ptx_line, ": ", message.text)
-                                       : message.text);
+    out.diagnostic->notes.push_back(message.ptx_line != 0
+                                        ? concat("PTX line ", message.ptx_line, ": ", message.text)
+                                        : message.text);
   }
   return out;
 }

@@ -126,7 +126,7 @@ diag::Diagnostic cuda_error(const cuda::Api& api, std::string_view call, cuda::C
   if (name.empty()) name = concat("error ", code);
   if (text.empty()) text = "the driver has no words for it";
   Diagnostic out(Kind::CudaError, {std::string(call), std::move(name), std::move(text)});
-  if (const auto hint = advice(code); !hint.empty()) out.notes.emplace_back(hint);
+  if (const auto hint = advice(code); !hint.empty()) out->notes.emplace_back(hint);
   return out;
 }
 
@@ -156,7 +156,7 @@ diag::Result<std::unique_ptr<Driver>> start(const cuda::Api& api) {
   if (const cuda::Code code = api.init(0); code != cuda::kSuccess) {
     Diagnostic cause = cuda_error(api, "cuInit", code);
     Diagnostic out = no_driver(cause.message());
-    out.notes = std::move(cause.notes);
+    out->notes = std::move(cause->notes);
     return diag::fail(std::move(out));
   }
   auto driver = std::make_unique<Driver>();

@@ -167,7 +167,7 @@ class DriverJit final : public PtxCompiler {
   CompileResult broken(std::string_view call, cuda::Code code) {
     diag::Diagnostic cause = cuda_error(driver_.api, call, code);
     AssembleFailure out = breakdown(info().name, cause.message());
-    out.diagnostic.notes = std::move(cause.notes);
+    out.diagnostic->notes = std::move(cause->notes);
     return support::Failure{std::move(out)};
   }
 

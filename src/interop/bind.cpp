@@ -118,7 +118,7 @@ class Side {
     }
     auto found = tile.sizes(array.shape, rules_);
     if (!found) {
-      found.error().arguments[0] = subject(index).text();
+      found.error()->arguments[0] = subject(index).text();
       return found.failure();
     }
     for (const auto& [name, size] : *found) {

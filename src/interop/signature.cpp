@@ -107,7 +107,7 @@ diag::Result<std::vector<Shape>> Signature::output_shapes(const Sizes& sizes) co
   for (const Argument& output : outputs) {
     auto shape = output.tile.shape(sizes);
     if (!shape) {
-      auto& words = shape.error().arguments;
+      auto& words = shape.error()->arguments;
       words[0] = concat(title(), ": output '", output.name, "': ", words[0]);
       words[2] = "; no input has it: pass it by keyword, or pass out=";
       return shape.failure();
@@ -122,7 +122,7 @@ diag::Result<std::pair<Shape, std::string>> Signature::fact(std::size_t index,
   const auto& [name, tile] = tensor(index);
   auto shape = tile.shape(sizes);
   if (!shape) {
-    auto& words = shape.error().arguments;
+    auto& words = shape.error()->arguments;
     words[0] = concat(title(), ": argument '", name,
                       "' is known by its Tile alone, so its shape must be: ", words[0]);
     words[2] = "; give it by keyword";

@@ -149,7 +149,7 @@ void offer_order(Nearest& nearest, const Attempt& attempt, const NearMiss& miss)
 void add_fixits(diag::Diagnostic& diagnostic, Nearest& nearest,
                 diag::Focus::Part replaced = diag::Focus::Part::Spelling) {
   for (std::string& text : nearest.take()) {
-    diagnostic.fixits.push_back({std::move(text), "a legal spelling", {replaced, 0}});
+    diagnostic->fixits.push_back({std::move(text), "a legal spelling", {replaced, 0}});
   }
 }
 
@@ -167,7 +167,7 @@ std::optional<diag::Diagnostic> explain_rule(const Attempt& attempt, Detail deta
     diag::Diagnostic diagnostic(diag::Kind::CombinationRule,
                                 {attempt.spelling(), std::string(match->broken->message)});
     diagnostic.focus = modifier_focus(rule_focus(*match->broken, match->binding));
-    diagnostic.manual = attempt.row(form).manual;
+    diagnostic->manual = attempt.row(form).manual;
     if (detail == Detail::Verdict) return diagnostic;
     Nearest nearest;
     for (std::size_t i = 0; i < attempt.texts.size(); ++i) offer_edits_at(nearest, attempt, i);
@@ -222,21 +222,22 @@ void add_slot_notes(diag::Diagnostic& diagnostic, const Attempt& attempt, std::s
       missing.push_back("missing: ." + name);
       continue;
     }
-    diagnostic.notes.push_back(word(*wrong) + " is no ." + name + " of that form");
+    diagnostic->notes.push_back(word(*wrong) + " is no ." + name + " of that form");
     unplaced.erase(wrong);
   }
-  if (!unplaced.empty()) diagnostic.notes.push_back(word(unplaced.front()) + " does not fit there");
-  for (std::string& note : missing) diagnostic.notes.push_back(std::move(note));
+  if (!unplaced.empty())
+    diagnostic->notes.push_back(word(unplaced.front()) + " does not fit there");
+  for (std::string& note : missing) diagnostic->notes.push_back(std::move(note));
 }
 
 diag::Diagnostic explain_form(const Attempt& attempt, Detail detail) {
   const auto [best, miss] = nearest_form(attempt);
   diag::Diagnostic diagnostic(diag::Kind::IllegalSpelling,
                               {attempt.spelling(), std::string(text(attempt.opcode))});
-  diagnostic.manual = attempt.row(best).manual;
+  diagnostic->manual = attempt.row(best).manual;
   diagnostic.focus = modifier_focus(miss.unplaced.empty() ? -1 : miss.unplaced.front());
   if (detail == Detail::Verdict) return diagnostic;
-  diagnostic.notes.push_back("nearest form: " + std::string(attempt.row(best).syntax));
+  diagnostic->notes.push_back("nearest form: " + std::string(attempt.row(best).syntax));
   Nearest nearest;
   if (!miss.unplaced.empty()) {
     offer_edits_at(nearest, attempt, static_cast<std::size_t>(miss.unplaced.front()));
@@ -288,7 +289,7 @@ diag::Diagnostic explain_mismatch(Opcode opcode, std::span<const std::string_vie
     diag::Diagnostic diagnostic(diag::Kind::UnknownModifier,
                                 {std::string(modifiers[unknown]), std::string(text(opcode))});
     diagnostic.focus = modifier_focus(static_cast<int>(unknown));
-    diagnostic.manual = attempt.row(nearest_form(attempt).first).manual;
+    diagnostic->manual = attempt.row(nearest_form(attempt).first).manual;
     if (detail == Detail::Verdict) return diagnostic;
     Nearest nearest;
     offer_edits_at(nearest, attempt, unknown);

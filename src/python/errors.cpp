@@ -105,7 +105,7 @@ void set_diagnosed_exception() noexcept {
 
 /// With the place in the kernel where it has one; else in a line.
 std::string warning_text(const diag::Diagnostic& warning) {
-  if (!warning.place) return std::string(warning.code()) + ": " + warning.message();
+  if (!warning->place) return std::string(warning.code()) + ": " + warning.message();
   std::string text = diag::render(warning, nullptr);
   while (text.ends_with('\n')) text.pop_back();
   return text;

@@ -190,7 +190,7 @@ bool has_python_error(const diag::Diagnostic* why) {
   }
   if (was_ended) {
     std::string text = "the emulation ended here:";
-    for (const std::string& note : why->notes) text += "\n  " + note;
+    for (const std::string& note : (*why)->notes) text += "\n  " + note;
     PyObject* noted = PyObject_CallMethod(error, "add_note", "s", text.c_str());
     if (noted == nullptr) PyErr_Clear();
     Py_XDECREF(noted);

@@ -276,7 +276,7 @@ std::optional<RegisterType> parse_register_type(ParseContext& context) {
   if (!type || !isa::info(*type).is_register) {
     diag::Diagnostic diagnostic(diag::Kind::UnknownType, {std::string(word), "a register"});
     if (type && isa::info(isa::info(*type).storage).is_register) {
-      diagnostic.fixits.push_back(
+      diagnostic->fixits.push_back(
           {"." + std::string(isa::info(isa::info(*type).storage).name), "registers hold it as"});
     }
     cursor.fail(std::move(diagnostic));

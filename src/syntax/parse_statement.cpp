@@ -225,7 +225,7 @@ void FunctionParser::judge(ir::Instruction& instruction, std::uint32_t first) {
 // Others say which part of the instruction is at fault, and which a fix-it replaces; here the
 // tokens are known.
 ReadingFinding FunctionParser::placed(diag::Diagnostic diagnostic, std::uint32_t first) {
-  for (diag::FixIt& fixit : diagnostic.fixits) {
+  for (diag::FixIt& fixit : diagnostic->fixits) {
     if (fixit.loc == diag::Loc::None) fixit.loc = cursor_.loc(cursor_.focused(first, fixit.focus));
   }
   const TokenRange range = cursor_.focused(first, diagnostic.focus);

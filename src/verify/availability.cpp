@@ -15,18 +15,18 @@ diag::Diagnostic unavailable(const ir::Module& module, const isa::Availability& 
       is_open ? module.target.minimum_version().text() + " or later" : module.version.text();
   const auto finding = [&](diag::Kind kind, std::string needed, std::string present) {
     diag::Diagnostic diagnostic(kind, {what, std::move(needed), std::move(present)});
-    diagnostic.needed = {needs.version.text(), needs.targets.empty() ? "" : needs.targets_text()};
-    diagnostic.present = {version, module.target.text()};
+    diagnostic->needed = {needs.version.text(), needs.targets.empty() ? "" : needs.targets_text()};
+    diagnostic->present = {version, module.target.text()};
     return diagnostic;
   };
   if (!needs.admits(module.target)) {
     auto diagnostic = finding(diag::Kind::TargetTooLow, needs.targets_text(), module.target.text());
-    if (is_open) diagnostic.present.version.clear();
+    if (is_open) diagnostic->present.version.clear();
     return diagnostic;
   }
   if (is_open || needs.last < module.version) {
     auto diagnostic = finding(diag::Kind::VersionTooHigh, needs.last.text(), version);
-    diagnostic.needed.version += " to " + needs.last.text();
+    diagnostic->needed.version += " to " + needs.last.text();
     return diagnostic;
   }
   return finding(diag::Kind::VersionTooLow, needs.version.text(), version);

@@ -160,7 +160,7 @@ class DirectiveCheck {
     diagnostic.loc = function_.loc;
     for (const auto place : {isa::DirectivePlace::Entry, isa::DirectivePlace::Func}) {
       const isa::DirectiveInfo* info = isa::find_directive(name, place);
-      if (info != nullptr) diagnostic.manual = info->manual;
+      if (info != nullptr) diagnostic->manual = info->manual;
     }
     findings_.add(std::move(diagnostic));
   }

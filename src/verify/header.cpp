@@ -50,11 +50,11 @@ void check_header(Findings& findings) {
     Diagnostic diagnostic(Kind::VersionForTarget,
                           {module.target.text(), needed.text(), module.version.text()});
     diagnostic.loc = module.version_loc;
-    diagnostic.manual = kTargetAnchor;
-    diagnostic.needed.version = needed.text();
-    diagnostic.present.version = module.version.text();
+    diagnostic->manual = kTargetAnchor;
+    diagnostic->needed.version = needed.text();
+    diagnostic->present.version = module.version.text();
     if (module.target_loc != diag::Loc::None) {
-      diagnostic.labels.push_back({"needs it", module.target_loc});
+      diagnostic->labels.push_back({"needs it", module.target_loc});
     }
     findings.add(std::move(diagnostic));
   }

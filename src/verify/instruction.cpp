@@ -24,7 +24,7 @@ diag::Status refuse(diag::Diagnostic diagnostic, const ir::Instruction& instruct
                     diag::Focus focus, std::string_view manual) {
   diagnostic.loc = instruction.loc;
   diagnostic.focus = focus;
-  diagnostic.manual = manual;
+  diagnostic->manual = manual;
   return diag::fail(std::move(diagnostic));
 }
 
@@ -67,9 +67,10 @@ void note_texture_mode(const ir::Module& module, const isa::OperandSpec& spec,
     return part.texmode != isa::TextureMode::Any;
   };
   if (std::ranges::none_of(spec.parts, is_sampler)) return;
-  diagnostic.notes.push_back(texture_mode(module) == isa::TextureMode::Independent
-                                 ? "after .target ..., texmode_independent a sampler is named"
-                                 : "without texmode_independent after .target no sampler is named");
+  diagnostic->notes.push_back(
+      texture_mode(module) == isa::TextureMode::Independent
+          ? "after .target ..., texmode_independent a sampler is named"
+          : "without texmode_independent after .target no sampler is named");
 }
 
 /// No candidate fits: the words of the one that came furthest.
@@ -95,12 +96,12 @@ diag::Status refuse_operands(const Scope& scope, const ir::Instruction& instruct
   if (best == nullptr) {
     diag::Diagnostic diagnostic(diag::Kind::OperandCount, {spelling.text, counts_text(spelling),
                                                            std::to_string(operands.size())});
-    diagnostic.notes.push_back("form: " + std::string(spelling.candidates[0].form->syntax));
+    diagnostic->notes.push_back("form: " + std::string(spelling.candidates[0].form->syntax));
     return refuse(std::move(diagnostic), instruction, {}, spelling.candidates[0].form->manual);
   }
   diag::Diagnostic diagnostic = describe(scope, *best_fit.spec, operands[best_fit.operand],
                                          best_fit.misfit, best_fit.operand, spelling);
-  diagnostic.notes.push_back("form: " + std::string(best->form->syntax));
+  diagnostic->notes.push_back("form: " + std::string(best->form->syntax));
   note_texture_mode(scope.module, *best_fit.spec, diagnostic);
   const diag::Focus focus{diag::Focus::Part::Operand, static_cast<std::uint16_t>(best_fit.operand)};
   return refuse(std::move(diagnostic), instruction, focus, best->form->manual);

@@ -99,7 +99,7 @@ void lint(const ir::Module& module, const ir::Function& function,
   if (complaints(candidate) == 0 && !spelling.is_doubled && !odd) return;
   const auto add = [&](diag::Diagnostic finding) {
     finding.loc = instruction.loc;
-    finding.manual = candidate.form->manual;
+    finding->manual = candidate.form->manual;
     findings.push_back(std::move(finding));
   };
   const auto rewrite = [&](diag::Diagnostic finding) {
@@ -107,7 +107,7 @@ void lint(const ir::Module& module, const ir::Function& function,
     fix.loc = instruction.loc;
     fix.is_certain = true;
     finding.focus = fix.focus;
-    finding.fixits.push_back(std::move(fix));
+    finding->fixits.push_back(std::move(fix));
     return finding;
   };
   if (spelling.is_doubled) {

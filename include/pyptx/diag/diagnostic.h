@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,7 +55,7 @@ std::string_view section_of(Kind kind);
 struct Label {
   std::string text;
   Loc loc = Loc::None;
-  std::optional<Place> place = std::nullopt;  // as in Diagnostic
+  std::optional<Place> place = std::nullopt;  // as in Details
 };
 
 /// A suggested replacement. `loc` is the text it replaces, narrowed to `focus` where it is an
@@ -65,7 +66,7 @@ struct FixIt {
   std::string reason;
   Focus focus{Focus::Part::Spelling, 0};
   Loc loc = Loc::None;
-  std::optional<Place> place = std::nullopt;  // as in Diagnostic
+  std::optional<Place> place = std::nullopt;  // as in Details
   /// True where the replacement cannot change what the author meant, so that a tool may apply it
   /// unasked.
   bool is_certain = false;
@@ -78,21 +79,30 @@ struct Requirement {
   bool is_empty() const { return version.empty() && target.empty(); }
 };
 
+/// A finding. What it is and where stand in it; what there is to tell lies elsewhere and is reached
+/// by `->`, so that a vector of findings, and a function that may return one, are small. There is
+/// nothing to tell of a finding that was moved from.
 struct Diagnostic {
+  struct Details {
+    std::vector<std::string> arguments;
+    /// Set when the place was resolved before the location table went away.
+    std::optional<Place> place;
+    std::vector<Label> labels;
+    std::vector<std::string> notes;
+    std::vector<FixIt> fixits;
+    /// Anchor of the section of the PTX manual; manual_title() makes it readable.
+    std::string manual;
+    /// What the construct needs against what the module has; for findings about availability.
+    Requirement needed;
+    Requirement present;
+  };
+
   Kind kind{};
-  std::vector<std::string> arguments;
   Loc loc = Loc::None;
   Focus focus;
-  /// Set when the place was resolved before the location table went away.
-  std::optional<Place> place;
-  std::vector<Label> labels;
-  std::vector<std::string> notes;
-  std::vector<FixIt> fixits;
-  /// Anchor of the section of the PTX manual; manual_title() makes it readable.
-  std::string manual;
-  /// What the construct needs against what the module has; for findings about availability.
-  Requirement needed;
-  Requirement present;
+
+  Details* operator->() { return details_.get(); }
+  const Details* operator->() const { return details_.get(); }
 
   // Out of line: every function that may refuse something would have a copy of them.
   Diagnostic();
@@ -120,6 +130,9 @@ struct Diagnostic {
   std::string message() const;
   /// Resolves the places of the finding, its labels and its fix-its, for when `table` goes away.
   void resolve(const LocationTable& table);
+
+ private:
+  std::unique_ptr<Details> details_;
 };
 
 using Diagnostics = std::vector<Diagnostic>;

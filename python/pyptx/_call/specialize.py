@@ -195,8 +195,7 @@ class Specializer:
         with _about_declaration(self.signature):
             return self.signature.declared.image(
                 traced.module,
-                traced.text,
-                facts.target,
+                (traced.text, facts.target),
                 (shapes, dtypes),
                 (grid, options.block, options.cluster),
                 max(traced.dynamic_shared, options.smem),

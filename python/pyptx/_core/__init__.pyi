@@ -561,8 +561,7 @@ class Signature:
     def image(
         self,
         module: Module,
-        ptx: str,
-        target: str,
+        text: tuple[str, str],
         facts: tuple[Sequence[Sequence[int]], Sequence[str]],
         sizes: Sequence[Sequence[int]],
         dynamic_shared: int,
@@ -572,7 +571,7 @@ class Signature:
         is_programmatic: bool,
     ) -> KernelImage:
         """
-        The image of a trace. `facts` are shapes and element types, `sizes` grid, block and cluster; `scalars` are the bits of the raw parameters; None: each launch brings them.
+        The image of a trace. `text` is its PTX and target, `facts` are shapes and element types, `sizes` grid, block and cluster; `scalars` are the bits of the raw parameters; None: each launch brings them.
         """
 
 def check_bound(

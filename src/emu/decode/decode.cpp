@@ -19,7 +19,7 @@ namespace {
 
 diag::Diagnostic placed(const ir::Module& module, diag::Diagnostic diagnostic, diag::Loc loc) {
   diagnostic.loc = loc;
-  diagnostic.place = module.locations.resolve(loc);
+  diagnostic->place = module.locations.resolve(loc);
   return diagnostic;
 }
 

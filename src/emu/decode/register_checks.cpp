@@ -115,7 +115,7 @@ Step check_flying(Warp& warp, const Inst& inst, const Guard& guard) {
     if (warp.cta->cluster->launch->options.is_ignored(diag::Kind::EmuMatrixRegister)) break;
     diag::Diagnostic diagnostic(diag::Kind::EmuMatrixRegister,
                                 {program.source(inst).spelling->text});
-    diagnostic.labels.push_back(label_at(program, *flying, "issued here"));
+    diagnostic->labels.push_back(label_at(program, *flying, "issued here"));
     return warp.fail(inst, std::move(diagnostic));
   }
   return Step::Next;

@@ -119,11 +119,11 @@ std::string describe_address(const Warp& warp, Space space, u64 address) {
 void Warp::place(const Inst& inst, u32 lane, diag::Diagnostic& diagnostic) const {
   const ir::Instruction& source = program->source(inst);
   diagnostic.loc = source.loc;
-  diagnostic.place = program->module->locations.resolve(source.loc);
+  diagnostic->place = program->module->locations.resolve(source.loc);
   std::string where = "in " + source.spelling->text + ", block " + position(cta->position) +
                       ", thread " + thread_name(*this, lane) + " (warp " + std::to_string(id) +
                       ", lane " + std::to_string(lane) + ")";
-  diagnostic.notes.push_back(std::move(where));
+  diagnostic->notes.push_back(std::move(where));
 }
 
 Step Warp::fail(const Inst& inst, diag::Diagnostic diagnostic) {

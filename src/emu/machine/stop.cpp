@@ -19,11 +19,11 @@ std::string seconds_text(double seconds) {
 
 void show(const Standing& standing, const ir::Module& module, diag::Diagnostic& diagnostic) {
   diagnostic.loc = standing.first;
-  diagnostic.place = module.locations.resolve(standing.first);
-  diagnostic.notes.insert(diagnostic.notes.end(), standing.lines.begin(), standing.lines.end());
+  diagnostic->place = module.locations.resolve(standing.first);
+  diagnostic->notes.insert(diagnostic->notes.end(), standing.lines.begin(), standing.lines.end());
   if (standing.count > standing.lines.size()) {
     const std::size_t more = standing.count - standing.lines.size();
-    diagnostic.notes.push_back("and " + std::to_string(more) + " more");
+    diagnostic->notes.push_back("and " + std::to_string(more) + " more");
   }
 }
 
@@ -94,8 +94,8 @@ std::optional<diag::Diagnostic> Stop::take(const ir::Module& module) {
   }
   show(all, module, *why_);
   if (all.count == 0) {
-    why_->notes.push_back(std::to_string(done_) + " of " + std::to_string(total_) +
-                          " CTAs are through, and no warp stands in one");
+    (*why_)->notes.push_back(std::to_string(done_) + " of " + std::to_string(total_) +
+                             " CTAs are through, and no warp stands in one");
   }
   return std::move(why_);
 }

@@ -42,7 +42,7 @@ Step out_of_bounds(Warp& warp, const Inst& inst, const AccessRequest& request,
       diag::Kind::EmuOutOfBounds,
       {std::string(space_name(request.space)) + " " + std::string(request.what),
        std::to_string(request.bytes), hex(request.address)});
-  diagnostic.notes.push_back(note);
+  diagnostic->notes.push_back(note);
   warp.active = 1U << request.lane;
   return warp.fail(inst, std::move(diagnostic));
 }

@@ -48,16 +48,16 @@ void RaceDetector::advise_mbarrier(diag::Diagnostic& diagnostic, const View& vie
       const PassedWait& wait = view.state.waited;
       const bool is_of_it = wait.inst != nullptr && wait.rank == rank && wait.barrier == address;
       if (is_of_it && lane < kLanes && ((wait.mask >> lane) & 1U) == 0) {
-        diagnostic.labels.push_back(
+        diagnostic->labels.push_back(
             label_at(program, *wait.inst, "lanes " + hex(wait.mask) + " have waited here"));
         help(diagnostic, "every thread that reads must wait, or meet one that has",
              "mbarrier.try_wait.parity, or bar.sync behind the wait");
         return;
       }
       if (is_of_it && wait.is_parity && wait.at_once && wait.parity != (phase & 1U)) {
-        diagnostic.labels.push_back(label_at(
+        diagnostic->labels.push_back(label_at(
             program, *wait.inst, "passed at once, with parity " + std::to_string(wait.parity)));
-        diagnostic.notes.push_back(support::concat(
+        diagnostic->notes.push_back(support::concat(
             "the mbarrier at ", name, " was in phase ", wait.phase, ": a wait for parity ",
             wait.parity, " is for the phase before, which is complete; parity ", parity,
             " would have waited"));
@@ -98,7 +98,7 @@ bool RaceDetector::advise_pattern(diag::Diagnostic& diagnostic, const View& view
       is_own && owners_[other.stamp.actor()] / warps == view.warp.cta->rank;  // of the same CTA
   const std::string scope = is_near ? ".cta" : is_own ? ".cluster" : ".gpu";
   if (view.is_strong && other.stamp.is_strong()) {
-    diagnostic.notes.push_back("both are strong, but the scope of one does not reach the other");
+    diagnostic->notes.push_back("both are strong, but the scope of one does not reach the other");
     help(diagnostic, "what both need, or a wider one", "scope " + scope);
     return true;
   }
@@ -108,7 +108,7 @@ bool RaceDetector::advise_pattern(diag::Diagnostic& diagnostic, const View& view
     return known != nullptr && known->base.covers(other.stamp);
   };
   if (std::ranges::any_of(view.state.glimpsed, covers)) {
-    diagnostic.notes.push_back("a relaxed access has seen a release of what was done there");
+    diagnostic->notes.push_back("a relaxed access has seen a release of what was done there");
     help(diagnostic, "behind that access and before this one",
          "fence.acq_rel" + scope + "; or .acquire" + scope + " in place of .relaxed");
     return true;
@@ -116,9 +116,9 @@ bool RaceDetector::advise_pattern(diag::Diagnostic& diagnostic, const View& view
   if (view.state.missed_pc == ~0U || is_near) return false;
   const ir::Instruction& source =
       cluster_.program->source(cluster_.program->code[view.state.missed_pc]);
-  diagnostic.notes.push_back("'" + source.spelling->text +
-                             "' was seen to write, but not all scopes between it and here reach "
-                             "the other: it orders nothing");
+  diagnostic->notes.push_back("'" + source.spelling->text +
+                              "' was seen to write, but not all scopes between it and here reach "
+                              "the other: it orders nothing");
   help(diagnostic, "what the release, the acquire and the fences beside them need, or a wider one",
        "scope " + scope);
   return true;

@@ -46,7 +46,7 @@ bool RaceDetector::is_apart(const View& view, u32 lane, u64 address, u64 bytes) 
   diag::Diagnostic diagnostic(
       diag::Kind::EmuDependentGrid,
       {std::string(view.what), cluster_.memory->name(address), std::string(verb)});
-  if (!by.empty()) diagnostic.notes.push_back("it " + std::string(verb) + " it in " + by);
+  if (!by.empty()) diagnostic->notes.push_back("it " + std::string(verb) + " it in " + by);
   help(diagnostic, "before the access", "griddepcontrol.wait");
   view.warp.active = 1U << (lane < kLanes ? lane : 0);
   view.warp.fail(view.inst, std::move(diagnostic));

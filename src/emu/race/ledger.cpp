@@ -116,7 +116,7 @@ std::optional<diag::Diagnostic> Ledger::tell(const std::optional<Pair>& pair,
   if (later.pc + 1 < program_.code.size()) {
     const ir::Instruction& source = program_.source(program_.code[later.pc]);
     diagnostic.loc = source.loc;
-    diagnostic.place = program_.module->locations.resolve(source.loc);
+    diagnostic->place = program_.module->locations.resolve(source.loc);
   }
   if (earlier.pc + 1 < program_.code.size()) {
     const ir::Instruction& source = program_.source(program_.code[earlier.pc]);
@@ -124,11 +124,11 @@ std::optional<diag::Diagnostic> Ledger::tell(const std::optional<Pair>& pair,
     label.text = earlier.is_write ? "written here" : "read here";
     label.loc = source.loc;
     label.place = program_.module->locations.resolve(source.loc);
-    diagnostic.labels.push_back(std::move(label));
+    diagnostic->labels.push_back(std::move(label));
   }
-  diagnostic.notes.push_back(who(earlier));
-  diagnostic.notes.push_back(who(later));
-  diagnostic.notes.push_back("nothing in the kernel orders its clusters");
+  diagnostic->notes.push_back(who(earlier));
+  diagnostic->notes.push_back(who(later));
+  diagnostic->notes.push_back("nothing in the kernel orders its clusters");
   if (kind == diag::Kind::EmuSameValue) {
     advise_same_value(diagnostic);
   } else {

@@ -30,7 +30,7 @@ void RaceDetector::label(diag::Diagnostic& diagnostic, const Reader& other,
   const Program& program = *cluster_.program;
   const Inst& by = program.code[pc];
   const std::string verb = other_wrote ? "written" : "read";
-  diagnostic.labels.push_back(label_at(program, by, verb + " here"));
+  diagnostic->labels.push_back(label_at(program, by, verb + " here"));
   std::string who = verb + " by " + program.source(by).spelling->text;
   const bool is_own = other.cluster == cluster_.index;
   const u32 actor = other.stamp.actor();
@@ -47,7 +47,7 @@ void RaceDetector::label(diag::Diagnostic& diagnostic, const Reader& other,
   } else if (!is_own) {
     who += " of cluster " + std::to_string(other.cluster);
   }
-  diagnostic.notes.push_back(std::move(who));
+  diagnostic->notes.push_back(std::move(who));
 }
 
 /// "(1,0,0)": where CTA `rank` of a cluster lies in the grid.
@@ -94,9 +94,9 @@ bool RaceDetector::report_gap(const View& view, u32 lane, const StampedWord& pla
     if (is_before(one) && (last == nullptr || one.offset > last->offset)) last = &one;
   }
   if (last != nullptr) {
-    diagnostic.notes.push_back("it is at " + last->name + "+" + std::to_string(at - last->offset) +
-                               ", and '" + last->name + "' has " + std::to_string(last->bytes) +
-                               " bytes");
+    diagnostic->notes.push_back("it is at " + last->name + "+" + std::to_string(at - last->offset) +
+                                ", and '" + last->name + "' has " + std::to_string(last->bytes) +
+                                " bytes");
   }
   view.warp.active = 1U << (lane < kLanes ? lane : 0);
   view.warp.fail(view.inst, std::move(diagnostic));

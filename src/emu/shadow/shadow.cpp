@@ -123,7 +123,7 @@ Step report_undefined(Warp& warp, const Inst& inst, u32 lane, std::string why, c
                               {"'" + program.source(inst).spelling->text + "'", std::move(why)});
   if (birth.pc != ~0U) {
     const Inst& born = program.code[birth.pc];
-    diagnostic.labels.push_back(label_at(program, born, birth_text(warp, birth)));
+    diagnostic->labels.push_back(label_at(program, born, birth_text(warp, birth)));
   }
   warp.active = 1U << lane;
   return warp.fail(inst, std::move(diagnostic));

@@ -30,8 +30,8 @@ std::string severity(const Diagnostic& diagnostic) {
 
 std::vector<std::tuple<std::string, std::string>> fixits(const Diagnostic& diagnostic) {
   std::vector<std::tuple<std::string, std::string>> pairs;
-  pairs.reserve(diagnostic.fixits.size());
-  for (const diag::FixIt& fixit : diagnostic.fixits) {
+  pairs.reserve(diagnostic->fixits.size());
+  for (const diag::FixIt& fixit : diagnostic->fixits) {
     pairs.emplace_back(fixit.replacement, fixit.reason);
   }
   return pairs;
@@ -41,7 +41,7 @@ std::vector<std::tuple<std::string, std::string>> fixits(const Diagnostic& diagn
 std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>> labels(
     const Diagnostic& diagnostic) {
   std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>> all;
-  for (const diag::Label& label : diagnostic.labels) {
+  for (const diag::Label& label : diagnostic->labels) {
     const diag::Place place = label.place.value_or(diag::Place{});
     all.emplace_back(label.text, place.line, place.column);
   }
@@ -58,8 +58,8 @@ std::optional<std::tuple<std::string, std::string>> requirement(
 /// A field of the place; None where there is no place, or no column.
 template <auto Member>
 std::optional<std::uint32_t> number(const Diagnostic& diagnostic) {
-  if (!diagnostic.place || (*diagnostic.place).*Member == 0) return std::nullopt;
-  return (*diagnostic.place).*Member;
+  if (!diagnostic->place || (*diagnostic->place).*Member == 0) return std::nullopt;
+  return (*diagnostic->place).*Member;
 }
 
 /// File, line, column, end line, end column and source line.
@@ -71,10 +71,10 @@ void raise_kind(std::string_view kind, std::vector<std::string> arguments,
   for (const diag::Kind known : diag::all_kinds()) {
     if (diag::info(known).name != kind) continue;
     Diagnostic diagnostic(known, {});
-    diagnostic.arguments = std::move(arguments);
-    diagnostic.notes = std::move(notes);
+    diagnostic->arguments = std::move(arguments);
+    diagnostic->notes = std::move(notes);
     if (place) {
-      diag::Place& at = diagnostic.place.emplace();
+      diag::Place& at = diagnostic->place.emplace();
       std::tie(at.file, at.line, at.column, at.end_line, at.end_column, at.source_line) =
           std::move(*place);
     }
@@ -84,7 +84,7 @@ void raise_kind(std::string_view kind, std::vector<std::string> arguments,
 }
 
 std::optional<std::string> file(const Diagnostic& diagnostic) {
-  return diagnostic.place ? std::optional(diagnostic.place->file) : std::nullopt;
+  return diagnostic->place ? std::optional(diagnostic->place->file) : std::nullopt;
 }
 
 /// A finding that Python reports itself, by its registered code.
@@ -93,8 +93,8 @@ Diagnostic finding(const std::string& code, std::vector<std::string> arguments,
   const auto kind = diag::kind_from_code(code);
   if (!kind) throw nb::value_error(("no diagnostic has the code " + code).c_str());
   Diagnostic made(*kind, {});
-  made.arguments = std::move(arguments);
-  made.notes = std::move(notes);
+  made->arguments = std::move(arguments);
+  made->notes = std::move(notes);
   return made;
 }
 
@@ -113,12 +113,13 @@ void bind_diag(nb::module_& m) {
       .def_prop_ro("end_line", &number<&diag::Place::end_line>)
       .def_prop_ro("end_column", &number<&diag::Place::end_column>)
       .def_prop_ro("labels", &labels)
-      .def_prop_ro("notes", [](const Diagnostic& d) { return d.notes; })
+      .def_prop_ro("notes", [](const Diagnostic& d) { return d->notes; })
       .def_prop_ro("fixits", &fixits)
-      .def_prop_ro("manual", [](const Diagnostic& d) { return d.manual; })
-      .def_prop_ro("manual_title", [](const Diagnostic& d) { return diag::manual_title(d.manual); })
-      .def_prop_ro("needed", [](const Diagnostic& d) { return requirement(d.needed); })
-      .def_prop_ro("present", [](const Diagnostic& d) { return requirement(d.present); })
+      .def_prop_ro("manual", [](const Diagnostic& d) { return d->manual; })
+      .def_prop_ro("manual_title",
+                   [](const Diagnostic& d) { return diag::manual_title(d->manual); })
+      .def_prop_ro("needed", [](const Diagnostic& d) { return requirement(d->needed); })
+      .def_prop_ro("present", [](const Diagnostic& d) { return requirement(d->present); })
       .def("to_json", [](const Diagnostic& d) { return diag::to_json(d, nullptr); })
       .def("__str__", [](const Diagnostic& d) { return diag::render(d, nullptr); })
       .def("__repr__", [](const Diagnostic& d) {

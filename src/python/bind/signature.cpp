@@ -107,12 +107,16 @@ std::optional<layout::TensorMap> map_of(const Signature& signature, std::size_t 
 using Sizes3 = std::array<Triple, 3>;
 /// Shapes and element types.
 using FactsPair = std::pair<std::vector<interop::Shape>, NameList>;
+/// PTX and its target.
+using TextPair = std::pair<std::string, std::string>;
 using ScalarBits = std::vector<std::optional<std::uint64_t>>;
 
-std::shared_ptr<interop::KernelImage> compose_image(
-    const Signature& signature, const ModuleObject& module, std::string ptx, std::string target,
-    FactsPair facts, const Sizes3& sizes, std::uint32_t dynamic_shared, const ScalarBits& scalars,
-    const NameList& maps, bool maps_by_value, bool is_programmatic) {
+std::shared_ptr<interop::KernelImage> compose_image(const Signature& signature,
+                                                    const ModuleObject& module, TextPair text,
+                                                    FactsPair facts, const Sizes3& sizes,
+                                                    std::uint32_t dynamic_shared,
+                                                    const ScalarBits& scalars, const NameList& maps,
+                                                    bool maps_by_value, bool is_programmatic) {
   interop::KernelLaunch launch{.grid = dim3(sizes[0]),
                                .block = dim3(sizes[1]),
                                .cluster = dim3(sizes[2]),
@@ -125,8 +129,9 @@ std::shared_ptr<interop::KernelImage> compose_image(
         {signature.scalars.at(i).name, interop::Number::of_bits(*scalars[i]), true});
   }
   for (const std::string& tensor : maps) launch.maps.push_back({tensor});
-  return unwrap(interop::make_image({module.module, std::move(ptx), std::move(target)}, signature,
-                                    {std::move(facts.first), std::move(facts.second)}, launch));
+  return unwrap(interop::make_image({module.module, std::move(text.first), std::move(text.second)},
+                                    signature, {std::move(facts.first), std::move(facts.second)},
+                                    launch));
 }
 
 std::vector<interop::SavedTensor> bound_tensors(const nb::object& tensors) {
@@ -210,10 +215,11 @@ void bind_signature(nb::module_& m) {
           "Refuse a grid that launches nothing where there is something to write.")
       .def("map_of", &map_of, nb::arg("tensor"), nb::arg("shape"), nb::arg("dtype"),
            "The map that a launch will pass for a tensor; None where there can be none.")
-      .def("image", &compose_image, nb::arg("module"), nb::arg("ptx"), nb::arg("target"),
-           nb::arg("facts"), nb::arg("sizes"), nb::arg("dynamic_shared"), nb::arg("scalars"),
-           nb::arg("maps"), nb::arg("maps_by_value"), nb::arg("is_programmatic"),
-           "The image of a trace. `facts` are shapes and element types, `sizes` grid, block and "
+      .def("image", &compose_image, nb::arg("module"), nb::arg("text"), nb::arg("facts"),
+           nb::arg("sizes"), nb::arg("dynamic_shared"), nb::arg("scalars"), nb::arg("maps"),
+           nb::arg("maps_by_value"), nb::arg("is_programmatic"),
+           "The image of a trace. `text` is its PTX and target, `facts` are shapes and element "
+           "types, `sizes` grid, block and "
            "cluster; `scalars` are the bits of the raw parameters; None: each launch "
            "brings them.");
   m.def("check_bound", &check_bound, nb::arg("kernel"), nb::arg("inputs"), nb::arg("outputs"),

@@ -48,8 +48,8 @@ void refuse_object(build::Tracer& tracer, nb::handle value, diag::Focus focus) {
   diag::Diagnostic problem = refused(tracer, described(value), focus);
   if (nb::hasattr(value, "tma_desc") && nb::hasattr(value, "name")) {
     const auto name = nb::cast<std::string>(nb::str(value.attr("name")));
-    problem.notes.push_back(concat("a tensor copy takes ", name,
-                                   ".tma_desc(); its address is ptx.global_ptrs(", name, ")"));
+    problem->notes.push_back(concat("a tensor copy takes ", name,
+                                    ".tma_desc(); its address is ptx.global_ptrs(", name, ")"));
   }
   tracer.report(std::move(problem));
 }

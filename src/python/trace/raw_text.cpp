@@ -59,18 +59,19 @@ class RawLines {
     const std::uint32_t line = is_inside ? place->line : guilty_line(found.kind, place->line);
     if (line == 0) return std::nullopt;
     diag::Diagnostic moved(found.kind, {});
-    moved.arguments = found.arguments;
-    if (!is_inside && found.kind == Kind::ExpectedToken) moved.arguments[1] = "the end of the text";
-    moved.notes = found.notes;
-    moved.manual = found.manual;
-    moved.needed = found.needed;
-    moved.present = found.present;
+    moved->arguments = found->arguments;
+    if (!is_inside && found.kind == Kind::ExpectedToken)
+      moved->arguments[1] = "the end of the text";
+    moved->notes = found->notes;
+    moved->manual = found->manual;
+    moved->needed = found->needed;
+    moved->present = found->present;
     const std::string_view written = line_of(text_, line);
     if (is_raw(line) && !written.empty()) {
-      moved.notes.insert(moved.notes.begin(), support::concat("in the raw text: ", written));
+      moved->notes.insert(moved->notes.begin(), support::concat("in the raw text: ", written));
     }
-    for (const diag::FixIt& fixit : found.fixits) {
-      moved.fixits.push_back({fixit.replacement, fixit.reason, {}, diag::Loc::None, {}, false});
+    for (const diag::FixIt& fixit : found->fixits) {
+      moved->fixits.push_back({fixit.replacement, fixit.reason, {}, diag::Loc::None, {}, false});
     }
     return std::move(moved).at(locs_[line - 1],
                                is_raw(line) ? diag::Focus::argument("text") : diag::Focus{});

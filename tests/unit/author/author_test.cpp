@@ -119,9 +119,9 @@ TEST(Author, AMistakeIsReportedOnItsLine) {
                      }).ptx();
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), "PTX0206");
-  ASSERT_TRUE(found.error().place);
-  EXPECT_EQ(found.error().place->line, line);
-  EXPECT_THAT(found.error().place->file, EndsWith("author_test.cpp"));
+  ASSERT_TRUE(found.error()->place);
+  EXPECT_EQ(found.error()->place->line, line);
+  EXPECT_THAT(found.error()->place->file, EndsWith("author_test.cpp"));
 }
 
 TEST(Author, AnOperatorsMistakeIsReportedOnItsLine) {
@@ -132,8 +132,8 @@ TEST(Author, AnOperatorsMistakeIsReportedOnItsLine) {
                        static_cast<void>(a + reg::scalar(u32, 2));
                      }).ptx();
   ASSERT_FALSE(found);
-  ASSERT_TRUE(found.error().place);
-  EXPECT_EQ(found.error().place->line, line);
+  ASSERT_TRUE(found.error()->place);
+  EXPECT_EQ(found.error()->place->line, line);
 }
 
 TEST(Author, TheTargetDecidesAvailability) {

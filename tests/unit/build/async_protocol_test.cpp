@@ -43,15 +43,15 @@ TEST_F(ProtocolTest, an_error_names_the_helpers_around_it) {
   ASSERT_TRUE(error);
   error->resolve(old.module().locations);
   error->resolve(old.module().locations);  // tells them once
-  EXPECT_EQ(error->place->line, 7U);
-  EXPECT_THAT(error->notes,
+  EXPECT_EQ((*error)->place->line, 7U);
+  EXPECT_THAT((*error)->notes,
               testing::ElementsAre("in expansion of ptx.mbarrier.arrive_remote(...)",
                                    "in expansion of ptx.cluster.arrive_multicast(...)"));
   old.emit("bar.sync", {ir::Operand::integer(99)});  // the author's own again
   error = old.take_error();
   ASSERT_TRUE(error);
   error->resolve(old.module().locations);
-  EXPECT_THAT(error->notes, testing::Not(testing::Contains(HasSubstr("expansion"))));
+  EXPECT_THAT((*error)->notes, testing::Not(testing::Contains(HasSubstr("expansion"))));
 }
 
 TEST_F(ProtocolTest, mbarrier_life) {

@@ -49,10 +49,10 @@ TEST_F(Fix, AdviceWithoutAPlaceChangesNothing) {
 
 TEST_F(Fix, ChoosesTheFirstWithAPlaceAndOnRequestOnlyTheCertain) {
   Diagnostic one(Kind::UnknownOpcode, {"ad"});
-  one.fixits = {{"advice", "no place"}, at(0, 2, "add"), at(0, 2, "and")};
+  one->fixits = {{"advice", "no place"}, at(0, 2, "add"), at(0, 2, "and")};
   Diagnostic two(Kind::UnknownOpcode, {"a"});
-  two.fixits = {at(7, 8, "x"), at(7, 8, "y")};
-  two.fixits[1].is_certain = true;
+  two->fixits = {at(7, 8, "x"), at(7, 8, "y")};
+  two->fixits[1].is_certain = true;
   const Diagnostics both{one, two};
   const auto replacements = [](const std::vector<FixIt>& fixits) {
     std::string text;

@@ -17,8 +17,8 @@ TEST(Json, CarriesEveryKeyAndQuotes) {
                               .note("n")
                               .fix("abs", "nearest", table.text(0, 3))
                               .see("integer-arithmetic-instructions-abs");
-  diagnostic.needed = {"8.6", ""};
-  diagnostic.present = {"8.0", "sm_90"};
+  diagnostic->needed = {"8.6", ""};
+  diagnostic->present = {"8.0", "sm_90"};
   EXPECT_EQ(to_json(diagnostic, &table),
             R"({"code":"PTX0201","kind":"UnknownOpcode","severity":"error",)"
             R"("message":"unknown instruction 'a\"b'",)"

@@ -24,7 +24,7 @@ TEST(Render, ShowsCodePlaceCaretNotesHelpAndManual) {
                               .at(table.text(10, 13))
                               .note("modifiers follow the opcode")
                               .fix("add.f32", "nearest legal spelling");
-  diagnostic.manual = "floating-point-instructions-add";
+  diagnostic->manual = "floating-point-instructions-add";
   EXPECT_EQ(render(diagnostic, &table),
             "error[PTX0202]: 'add' has no modifier '.f23'\n"
             "  --> a.ptx:2:6\n"
@@ -232,8 +232,8 @@ TEST(Render, ALabelInAnotherFileNamesIt) {
   Place here{"a.ptx", 1, 1, 1, 2, "x", {}};
   Place there{"b.ptx", 7, 1, 7, 2, "y", {}};
   Diagnostic diagnostic(Kind::DuplicateName, {"x"});
-  diagnostic.place = here;
-  diagnostic.labels.push_back({"first declared here", Loc::None, there});
+  diagnostic->place = here;
+  diagnostic->labels.push_back({"first declared here", Loc::None, there});
   EXPECT_NE(render(diagnostic, nullptr)
                 .find("1 | x\n  | ^\n  ::: b.ptx:7\n  |\n7 | y\n  | - first declared here\n"),
             std::string::npos);
@@ -241,8 +241,8 @@ TEST(Render, ALabelInAnotherFileNamesIt) {
 
 TEST(Render, SaysWhatIsNeededAgainstWhatIsThere) {
   Diagnostic diagnostic(Kind::TargetTooLow, {"x", "sm_100a", "sm_90"});
-  diagnostic.needed = {"8.6", "sm_100a"};
-  diagnostic.present = {"8.0", "sm_90"};
+  diagnostic->needed = {"8.6", "sm_100a"};
+  diagnostic->present = {"8.0", "sm_90"};
   EXPECT_NE(render(diagnostic, nullptr)
                 .find("  needs: PTX ISA 8.6 and sm_100a; the module has PTX ISA 8.0 and sm_90\n"),
             std::string::npos);

@@ -72,7 +72,7 @@ class RealCompilerTest : public AssembleTest, public testing::WithParamInterface
     AssembleTest::SetUp();
     if (const auto found = find_compiler(GetParam()); !found) {
       EXPECT_EQ(found.error().code(), "PTX0601");
-      GTEST_SKIP() << found.error().notes.at(0);
+      GTEST_SKIP() << found.error()->notes.at(0);
     }
   }
 };
@@ -107,7 +107,7 @@ TEST_P(RealCompilerTest, NamesTheLine) {
   EXPECT_EQ(result.error().diagnostic.code(), "PTX0602");
   EXPECT_EQ(result.error().ptx_line, 7U);
   EXPECT_THAT(result.error().diagnostic.message(), HasSubstr(".foo"));
-  EXPECT_THAT(result.error().diagnostic.notes.at(0), StartsWith("PTX line 7: "));
+  EXPECT_THAT(result.error().diagnostic->notes.at(0), StartsWith("PTX line 7: "));
 }
 
 TEST_P(RealCompilerTest, SaysThatTheVersionIsTooNew) {

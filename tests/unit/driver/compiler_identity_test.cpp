@@ -65,7 +65,7 @@ TEST_F(CompilerIdentityTest, IsThatOfTheBytesOrOfTheFile) {
 TEST_F(CompilerIdentityTest, NvJitLinkHasABuildId) {
   add_compiler_folder(PYPTX_SITE_PACKAGES);
   const auto found = find_compiler(Compiler::NvJitLink);
-  if (!found) GTEST_SKIP() << found.error().notes.at(0);
+  if (!found) GTEST_SKIP() << found.error()->notes.at(0);
   EXPECT_THAT(found->identity, testing::ContainsRegex("libnvJitLink.so.1[23] build [0-9a-f]+$"));
   EXPECT_EQ(found->identity, compiler_identity(found->path));
 }

@@ -22,8 +22,8 @@ TEST(CompilerLog, QuotesEveryMessageWithItsLine) {
   EXPECT_EQ(failure.ptx_line, 7U);
   EXPECT_EQ(failure.diagnostic.code(), "PTX0602");
   EXPECT_EQ(failure.diagnostic.message(), "ptxas 13.4 refused the kernel: Unknown modifier '.foo'");
-  EXPECT_THAT(failure.diagnostic.notes, ElementsAre("PTX line 7: Unknown modifier '.foo'",
-                                                    "PTX line 9: Unknown symbol '%rd9'"));
+  EXPECT_THAT(failure.diagnostic->notes, ElementsAre("PTX line 7: Unknown modifier '.foo'",
+                                                     "PTX line 9: Unknown symbol '%rd9'"));
   ASSERT_EQ(failure.messages.size(), 2U);
   EXPECT_EQ(failure.messages[1].ptx_line, 9U);
 }
@@ -31,7 +31,7 @@ TEST(CompilerLog, QuotesEveryMessageWithItsLine) {
 TEST(CompilerLog, AMessageWithoutALineIsStillQuoted) {
   const auto failure = read("ptxas fatal   : Memory allocation failure\n");
   EXPECT_EQ(failure.ptx_line, 0U);
-  EXPECT_THAT(failure.diagnostic.notes, ElementsAre("Memory allocation failure"));
+  EXPECT_THAT(failure.diagnostic->notes, ElementsAre("Memory allocation failure"));
 }
 
 TEST(CompilerLog, KnowsACompilerThatIsTooOld) {
@@ -61,8 +61,8 @@ TEST(CompilerLog, ReadsAnyLog) {
   EXPECT_EQ(read("x, line 5").ptx_line, 0U);
   std::string many;
   for (int i = 0; i < 100; ++i) many += "ptxas a, line 4; error   : again\n";
-  EXPECT_EQ(read(many).diagnostic.notes.size(), 21U);
-  EXPECT_EQ(read(many).diagnostic.notes.back(), "and 80 more messages");
+  EXPECT_EQ(read(many).diagnostic->notes.size(), 21U);
+  EXPECT_EQ(read(many).diagnostic->notes.back(), "and 80 more messages");
 }
 
 }  // namespace

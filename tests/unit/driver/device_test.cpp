@@ -62,14 +62,14 @@ TEST_F(DeviceTest, SaysWhyThereIsNoLibrary) {
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), "PTX0701");
   EXPECT_THAT(opened.error().message(), HasSubstr("/nowhere/libcuda.so.1 cannot be opened"));
-  EXPECT_THAT(opened.error().notes, ElementsAre(HasSubstr("No such file")));
+  EXPECT_THAT(opened.error()->notes, ElementsAre(HasSubstr("No such file")));
 }
 
 TEST_F(DeviceTest, RefusesALibraryThatIsNotTheDriver) {
   const auto opened = open_api("libm.so.6");
   ASSERT_FALSE(opened.ok());
   EXPECT_THAT(opened.error().message(), HasSubstr("older than CUDA 12.0"));
-  EXPECT_THAT(opened.error().notes, ElementsAre(HasSubstr("cuInit, cuDriverGetVersion")));
+  EXPECT_THAT(opened.error()->notes, ElementsAre(HasSubstr("cuInit, cuDriverGetVersion")));
 }
 
 TEST_F(DeviceTest, SaysWhyItDoesNotStart) {
@@ -78,7 +78,7 @@ TEST_F(DeviceTest, SaysWhyItDoesNotStart) {
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().message(),
             "CUDA is not available: cuInit failed with CUDA_ERROR_FAKE: a fake error");
-  EXPECT_THAT(started.error().notes, ElementsAre(HasSubstr("CUDA_VISIBLE_DEVICES")));
+  EXPECT_THAT(started.error()->notes, ElementsAre(HasSubstr("CUDA_VISIBLE_DEVICES")));
 
   cuda().failures.clear();
   cuda().device_count = 0;
@@ -94,8 +94,8 @@ TEST_F(DeviceTest, SaysWhyItDoesNotStart) {
 TEST_F(DeviceTest, ErrorsWithoutWordsKeepTheirNumber) {
   EXPECT_EQ(cuda_error(api(), "cuFoo", 999).message(),
             "cuFoo failed with error 999: the driver has no words for it");
-  EXPECT_TRUE(cuda_error(api(), "cuFoo", 999).notes.empty());
-  EXPECT_THAT(cuda_error(api(), "cuFoo", cuda::kNotInitialized).notes,
+  EXPECT_TRUE(cuda_error(api(), "cuFoo", 999)->notes.empty());
+  EXPECT_THAT(cuda_error(api(), "cuFoo", cuda::kNotInitialized)->notes,
               ElementsAre(HasSubstr("fork")));
 }
 

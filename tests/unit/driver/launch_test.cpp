@@ -243,7 +243,7 @@ TEST_F(LaunchTest, MapsByPointerAreThePrimaryContextsAlone) {
               "the context must be device 0's primary one, which has the tensor maps, got another "
               "one");
     ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().notes, ElementsAre(HasSubstr("tma=\"value\"")));
+    EXPECT_THAT(status.error()->notes, ElementsAre(HasSubstr("tma=\"value\"")));
   };
   library().set_own_context(0);
   refused(nullptr);
@@ -417,7 +417,7 @@ TEST_F(LaunchTest, TranslatesTheDriversErrors) {
   const auto status = launch(*launcher, {});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(), "cuLaunchKernelEx failed with CUDA_ERROR_FAKE: a fake error");
-  EXPECT_THAT(status.error().notes,
+  EXPECT_THAT(status.error()->notes,
               ElementsAre(HasSubstr("an earlier kernel failed"), "launching 'kernel'"));
   EXPECT_EQ(library().context_depth(), 0);
 }

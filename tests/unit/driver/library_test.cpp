@@ -46,7 +46,7 @@ TEST_F(LibraryTest, SaysWhatIsMissing) {
   const auto library = load_kernel("content for another device", "kernel");
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().code(), "PTX0702");
-  EXPECT_FALSE(library.error().notes.empty());
+  EXPECT_FALSE(library.error()->notes.empty());
   // A failed load is not remembered.
   cuda().failures.clear();
   EXPECT_TRUE(load_kernel("content for another device", "kernel").ok());
@@ -89,7 +89,7 @@ TEST_F(LibraryTest, StaticSharedMemoryCounts) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(),
             "'kernel' needs 240000 bytes of shared memory per block, device 0 has 232448");
-  EXPECT_THAT(status.error().notes, ElementsAre("40000 bytes are static, 200000 dynamic"));
+  EXPECT_THAT(status.error()->notes, ElementsAre("40000 bytes are static, 200000 dynamic"));
 }
 
 TEST_F(LibraryTest, RefusesMoreSharedMemoryThanTheDeviceHas) {

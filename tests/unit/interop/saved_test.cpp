@@ -240,8 +240,8 @@ TEST_F(SavedFileTest, ADamagedFileIsNamed) {
   const auto read = SavedKernel::load(path());
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind, Kind::SavedKernelBytes);
-  ASSERT_EQ(read.error().notes.size(), 1U);
-  EXPECT_THAT(read.error().notes[0], HasSubstr(path()));
+  ASSERT_EQ(read.error()->notes.size(), 1U);
+  EXPECT_THAT(read.error()->notes[0], HasSubstr(path()));
   EXPECT_FALSE(SavedKernel::load(folder_.string())) << "a folder";
 }
 

@@ -30,7 +30,7 @@ diag::Diagnostic refused(std::string_view text) {
 
 std::vector<std::string> replacements(const diag::Diagnostic& diagnostic) {
   std::vector<std::string> texts;
-  for (const diag::FixIt& fixit : diagnostic.fixits) texts.push_back(fixit.replacement);
+  for (const diag::FixIt& fixit : diagnostic->fixits) texts.push_back(fixit.replacement);
   return texts;
 }
 
@@ -118,17 +118,17 @@ TEST(Spelling, UnknownModifierIsNamedWithRepairs) {
   EXPECT_EQ(error.kind, diag::Kind::UnknownModifier);
   EXPECT_EQ(error.focus.part, diag::Focus::Part::Modifier);
   EXPECT_EQ(error.focus.index, 0);
-  ASSERT_FALSE(error.fixits.empty());
-  EXPECT_EQ(error.fixits[0].replacement, "ld.global.f32");
-  EXPECT_LE(error.fixits.size(), 3U);
-  EXPECT_THAT(error.manual, HasSubstr("ld"));
+  ASSERT_FALSE(error->fixits.empty());
+  EXPECT_EQ(error->fixits[0].replacement, "ld.global.f32");
+  EXPECT_LE(error->fixits.size(), 3U);
+  EXPECT_THAT(error->manual, HasSubstr("ld"));
 }
 
 TEST(Spelling, MissingTypeIsOfferedInItsPlace) {
   const diag::Diagnostic error = refused("add");
   EXPECT_EQ(error.kind, diag::Kind::IllegalSpelling);
-  EXPECT_THAT(error.notes, Contains(HasSubstr("missing: .type")));
-  for (const diag::FixIt& fixit : error.fixits) EXPECT_TRUE(spell(fixit.replacement).ok());
+  EXPECT_THAT(error->notes, Contains(HasSubstr("missing: .type")));
+  for (const diag::FixIt& fixit : error->fixits) EXPECT_TRUE(spell(fixit.replacement).ok());
 }
 
 TEST(Spelling, BrokenRuleNamesTheRuleAndTheModifier) {
@@ -142,7 +142,7 @@ TEST(Spelling, BrokenRuleNamesTheRuleAndTheModifier) {
 TEST(Spelling, AMissingRoundingIsOffered) {
   EXPECT_THAT(replacements(refused("cvt.f16.f32")), Contains("cvt.rn.f16.f32"));
   EXPECT_THAT(replacements(refused("mul.u32")), Contains("mul.lo.u32"));
-  EXPECT_THAT(refused("mbarrier.try_wait.parity.b32").manual, HasSubstr("try-wait"));
+  EXPECT_THAT(refused("mbarrier.try_wait.parity.b32")->manual, HasSubstr("try-wait"));
 }
 
 TEST(Spelling, AFewWordsMayStandTwice) {
@@ -163,8 +163,8 @@ TEST(Spelling, AVerdictComesWithoutTheSearchForOthers) {
     EXPECT_EQ(brief.error().kind, full.error().kind);
     EXPECT_EQ(brief.error().message(), full.error().message());
     EXPECT_EQ(brief.error().focus.index, full.error().focus.index);
-    EXPECT_TRUE(brief.error().fixits.empty());
-    EXPECT_FALSE(full.error().fixits.empty()) << bad;
+    EXPECT_TRUE(brief.error()->fixits.empty());
+    EXPECT_FALSE(full.error()->fixits.empty()) << bad;
   }
 }
 

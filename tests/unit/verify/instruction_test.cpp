@@ -126,7 +126,7 @@ TEST_F(InstructionJudgeTest, TheFirstWrongOperandIsInFocus) {
   EXPECT_EQ(error.focus.part, diag::Focus::Part::Operand);
   EXPECT_EQ(error.focus.index, 2);
   EXPECT_EQ(error.message(), "operand 3 (b) of 'add.f32' must have type .f32, got .f64 (%x2)");
-  EXPECT_EQ(error.manual, "floating-point-instructions-add");
+  EXPECT_EQ(error->manual, "floating-point-instructions-add");
 }
 
 TEST_F(InstructionJudgeTest, CountsNameWhatTheFormsTake) {

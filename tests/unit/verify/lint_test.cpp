@@ -43,10 +43,10 @@ TEST_F(LintTest, AnotherOrderIsFoundAndMended) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].kind, Kind::NotManualOrder);
   EXPECT_EQ(findings[0].severity(), diag::Severity::Lint);
-  ASSERT_EQ(findings[0].fixits.size(), 1U);
-  EXPECT_EQ(findings[0].fixits[0].replacement, "ld.global.f32");
-  EXPECT_TRUE(findings[0].fixits[0].is_certain);
-  EXPECT_EQ(findings[0].fixits[0].focus.part, diag::Focus::Part::Spelling);
+  ASSERT_EQ(findings[0]->fixits.size(), 1U);
+  EXPECT_EQ(findings[0]->fixits[0].replacement, "ld.global.f32");
+  EXPECT_TRUE(findings[0]->fixits[0].is_certain);
+  EXPECT_EQ(findings[0]->fixits[0].focus.part, diag::Focus::Part::Spelling);
 }
 
 TEST_F(LintTest, ADoubledWordIsFoundAndMended) {
@@ -55,7 +55,7 @@ TEST_F(LintTest, ADoubledWordIsFoundAndMended) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].kind, Kind::DoubledModifier);
   EXPECT_EQ(findings[0].message(), "'.sat' stands twice in 'add.sat.sat.s32' and counts once");
-  EXPECT_EQ(findings[0].fixits[0].replacement, "add.sat.s32");
+  EXPECT_EQ(findings[0]->fixits[0].replacement, "add.sat.s32");
 }
 
 TEST_F(LintTest, ANarrowAddressIsFound) {

@@ -122,7 +122,7 @@ Step fail_assertion(Warp& warp, const Inst& inst, u32 mask) {
   const auto& at = warp.cta->position;
   warp.active = 1U << lane;
   diag::Diagnostic diagnostic(diag::Kind::EmuAssertion, {message});
-  diagnostic.notes.push_back(
+  diagnostic->notes.push_back(
       file + ":" + std::to_string(static_cast<u32>(argument(warp, inst, 2, 4, lane))) + ": " +
       function + ": block: " + triple(at[0], at[1], at[2]) + ", thread: " +
       triple(thread % block.x, thread / block.x % block.y, thread / block.x / block.y) +

@@ -26,8 +26,8 @@ Step overflow(Warp& warp, const Inst& inst, u32 lane, u64 bytes) {
   warp.active = 1U << lane;
   diag::Diagnostic diagnostic(diag::Kind::EmuOutOfBounds,
                               {"allocation", std::to_string(bytes), "the end of the stack"});
-  diagnostic.notes.push_back("each thread has a stack of " + std::to_string(kStackBytes) +
-                             " bytes");
+  diagnostic->notes.push_back("each thread has a stack of " + std::to_string(kStackBytes) +
+                              " bytes");
   return warp.fail(inst, std::move(diagnostic));
 }
 

@@ -43,7 +43,7 @@ bool may_go_on(Warp& warp, const Inst& inst, u32 lane, const std::string& why,
   if (cluster.launch->options.is_ignored(diag::Kind::EmuLaunchControl)) return true;
   diag::Diagnostic diagnostic(diag::Kind::EmuLaunchControl,
                               {warp.program->source(inst).spelling->text, why});
-  if (where != nullptr) diagnostic.labels.push_back(label_at(*warp.program, *where, label));
+  if (where != nullptr) diagnostic->labels.push_back(label_at(*warp.program, *where, label));
   warp.active = 1U << lane;
   warp.fail(inst, std::move(diagnostic));
   return false;
