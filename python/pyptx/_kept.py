@@ -7,10 +7,12 @@ made again when it is asked for, and lives on with those who hold it.
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Collection
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection
+from typing import Any, Generic, ParamSpec, TypeVar
 
+Parameters = ParamSpec("Parameters")
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -42,15 +44,22 @@ class Kept(Generic[Key, Value]):
             return self._values[key]
 
     def _keep(self, key: Key, value: Value) -> None:
-        self._values.pop(key, None)
-        if len(self._values) >= self.most:
-            del self._values[next(iter(self._values))]
+        if key in self._values:
+            self._drop(self._values.pop(key))
+        elif len(self._values) >= self.most:
+            self._drop(self._values.pop(next(iter(self._values))))
         self._values[key] = value
+
+    def _drop(self, value: Value) -> None:
+        """Hear of a value that goes, under the table's lock."""
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
+            values = tuple(self._values.values())
             self._values.clear()
+            for value in values:
+                self._drop(value)
 
     def values(self) -> Collection[Value]:
         """Return everything that is kept, the oldest first."""
@@ -58,3 +67,22 @@ class Kept(Generic[Key, Value]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def kept(most: int) -> Callable[[Callable[Parameters, Value]], Callable[Parameters, Value]]:
+    """Keep what a function of hashable arguments returns, for `most` calls."""
+
+    def keeping(function: Callable[Parameters, Value]) -> Callable[Parameters, Value]:
+        table: Kept[Any, tuple[Value]] = Kept(most)
+
+        @functools.wraps(function)
+        def found(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Value:
+            key = (args, *kwargs.items())
+            row = table.get(key)
+            if row is None:
+                row = table.keep_first(key, (function(*args, **kwargs),))
+            return row[0]
+
+        return found
+
+    return keeping

@@ -16,6 +16,7 @@ from typing import Any
 from pyptx import _core, _toolchain
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import normalize_dim3
+from pyptx._kept import Kept
 from pyptx.parser import parse
 
 Dim3 = tuple[int, int, int]
@@ -30,7 +31,7 @@ class Launch:
     config: Config | None = None
     scalars: list[tuple[int, int]] = field(default_factory=list)  # bits, bytes
     maps: list[tuple[int, Any]] = field(default_factory=list)  # tensor, map
-    images: dict[Any, Any] = field(default_factory=dict)
+    images: Kept[Any, Any] = field(default_factory=lambda: Kept(_core.MAX_SPECIALISATIONS))
 
 
 # Stands for "not known yet" in a map that is encoded before its tensor exists: a driver refuses
@@ -164,14 +165,16 @@ def image(handle: int, tensor_count: int, config: Config) -> Any:
     given = (_dim3(config[0]), _dim3(config[1]), _dim3(config[2]), int(config[3]))
     dims = launch.config or given
     key = (tensor_count, dims, len(launch.scalars), len(launch.maps))
-    if key not in launch.images:
+    made = launch.images.get(key)
+    if made is None:
         entry = record.kernel_name or entry_name(record.ptx_source)
         plan = _core.LaunchPlan(entry, *dims, tensor_count)
         plan.add_parameters(launch.scalars, [(tensor, blob.map) for tensor, blob in launch.maps])
         _toolchain.announce_folders()
         source = record.ptx_source
-        launch.images[key] = _core.KernelImage(source, target_of(source), plan)
-    return launch.images[key]
+        made = _core.KernelImage(source, target_of(source), plan)
+        made = launch.images.keep_first(key, made)
+    return made
 
 
 def _dim3(value: Any) -> Dim3:

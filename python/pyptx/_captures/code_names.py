@@ -11,10 +11,11 @@ assert, to say more when it fails, and all of pytest and of what it has loaded i
 from __future__ import annotations
 
 import dis
-import functools
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from pyptx._kept import kept
 
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 #: Since Python 3.12 `super().x` is one instruction.
@@ -33,7 +34,7 @@ class Names(NamedTuple):
     strings: frozenset[str]
 
 
-@functools.lru_cache(maxsize=4096)
+@kept(4096)
 def names_read(code: types.CodeType) -> Names:
     """Return the names that this code reads."""
     loaded: dict[str, None] = {}

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyptx import _core
+from pyptx._kept import kept
 
 #: Values of these are what they are.
 SCALARS = (type(None), bool, int, str, bytes, type(Ellipsis), type(NotImplemented))
@@ -100,7 +101,7 @@ def is_fixed_class(kind: type) -> bool:
     return hasattr(sys.modules.get(kind.__module__), kind.__qualname__.partition(".")[0])
 
 
-@functools.lru_cache(maxsize=1024)
+@kept(1024)
 def is_installed(root: str) -> bool:
     """Whether a package lies where packages are installed to."""
     spec = getattr(sys.modules.get(root), "__spec__", None)

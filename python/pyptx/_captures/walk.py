@@ -24,6 +24,7 @@ from pyptx import _core
 from pyptx._captures import kinds
 from pyptx._captures.code_names import Names, modules_named, names_read
 from pyptx._captures.trail import Trail, Unwatched
+from pyptx._kept import kept
 
 _MISSING = object()
 #: What gives a function the globals by their names as strings.
@@ -56,7 +57,7 @@ class Reads(NamedTuple):
         return Reads(*(one | two for one, two in zip(self, other, strict=True)))
 
 
-@functools.lru_cache(maxsize=256)
+@kept(256)
 def _in_order(reads: Reads) -> tuple[list[str], list[str], list[str], frozenset[str]]:
     """Return the names that are named, the others, the strings, each in an order, and all names."""
     others = (reads.implied | reads.strings) - reads.named

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 import sys
-from functools import cache
 from typing import Any
 
 from pyptx._call.autograd import DifferentiableKernel
 from pyptx._call.element_types import ptx_name
+from pyptx._kept import Kept
 from pyptx.kernels import checks
 from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.gemm_choice import Sizes, choose
@@ -21,6 +21,7 @@ from pyptx.kernels.gemm_config import (
     GemmProblem,
 )
 from pyptx.kernels.gemm_kernel import build_gemm
+from pyptx.kernels.operations import MOST_KEPT, OPERATIONS, built_once
 
 
 def matmul(
@@ -61,12 +62,13 @@ def matmul(
     )
 
 
+@checks.settled
 def _the_same(config: Any) -> Any:
     """Return one object for equal configurations: options are compared as objects."""
-    return _configs.setdefault(config, config) if isinstance(config, GemmConfig) else config
+    return _configs.keep_first(config, config) if isinstance(config, GemmConfig) else config
 
 
-_configs: dict[GemmConfig, GemmConfig] = {}
+_configs: Kept[GemmConfig, GemmConfig] = Kept(MOST_KEPT)
 
 
 def _route(
@@ -97,7 +99,7 @@ def _route(
         a = a.reshape(math.prod(lead), a.shape[-1])
         if residual is not None:
             residual = residual.reshape(a.shape[0], residual.shape[-1])
-    name = _name(
+    name = _built(
         (ptx_name(a.dtype), out),
         (a_transposed, b_transposed),
         (tuple(a.shape), tuple(b.shape)),
@@ -112,7 +114,7 @@ def _route(
     # TMA reads 16 bytes; the epilogue two columns of bias and residual.
     vectors = (8, 8, *[2] * len(extra))
     return Launch(
-        getattr(_products, name),
+        getattr(OPERATIONS, name),
         (a, b, *extra),
         (shape,),
         vectors,
@@ -221,28 +223,15 @@ def _sizes(problem: GemmProblem, a: tuple[int, ...], b: tuple[int, ...]) -> Size
     return Sizes(m, n, k, a[0] if problem.batched else 1)
 
 
-class _Products:
-    """Products as attributes: Dynamo asks for a name while it traces, and looks here afterwards."""
-
-
-_products = _Products()
-
-
-@checks.settled
-def _name(*key: Any) -> str:
-    """Return the name of a product, made once."""
-    return _made(*key)
-
-
-@cache
-def _made(
+@built_once
+def _built(
     types: tuple[str, str],
     transposed: tuple[bool, bool],
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     epilogue: tuple[str | None, str | None, bool],
     batch_invariant: bool,
     config: GemmConfig | None,
-) -> str:
+) -> DifferentiableKernel:
     bias, activation, residual = epilogue
     problem = GemmProblem(
         dtype=types[0],
@@ -268,7 +257,4 @@ def _made(
         words = "one for operands that lie so", repr(config)
         checks.refuse("ArgumentValue", "matmul", "config", *words, note=str(error))
     every = range(len(kernel.in_specs) + keeps_result(problem))
-    product = DifferentiableKernel(kernel, backward, every, None)
-    name = f"product_{len(vars(_products))}"
-    setattr(_products, name, product)
-    return name
+    return DifferentiableKernel(kernel, backward, every, None)

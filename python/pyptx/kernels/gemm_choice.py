@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
+from pyptx._kept import kept
 from pyptx.kernels.gemm_config import BK, SHARED_BYTES, GemmConfig, GemmProblem, tiles
 from pyptx.kernels.gemm_h200 import MEASURED
 from pyptx.kernels.gemm_schedule import Schedule
@@ -190,7 +190,7 @@ def estimate(
     return fixed + machine.together(cycles / machine.clock, memory)
 
 
-@lru_cache(maxsize=4096)
+@kept(4096)
 def choose(
     problem: GemmProblem,
     sizes: Sizes,

@@ -8,10 +8,10 @@ the other (`gemm_schedule`); the producer runs ahead into the next tile while th
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from pyptx import Layout, Tile, ptx, reg
+from pyptx._kept import kept
 from pyptx.kernel import Kernel
 from pyptx.kernels.gemm_config import BK, GemmConfig, GemmProblem, store_width
 from pyptx.kernels.gemm_epilogue import Output, Thread, TileStore, TransposedStore
@@ -52,7 +52,7 @@ def specs(problem: GemmProblem, config: GemmConfig) -> tuple[tuple[Tile, ...], t
     return tuple(ins), (Tile(*batch, "M", "N", out, layout, tma_box=(*one, 16, width)),)
 
 
-@cache
+@kept(256)
 def build_gemm(problem: GemmProblem, config: GemmConfig) -> Kernel:
     """Build the kernel of a problem with a configuration, for all sizes."""
     ins, outs = specs(problem, config)

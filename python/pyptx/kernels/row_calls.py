@@ -7,10 +7,7 @@ builds it once. The last dimension is the row; those before it are its rows, how
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 from pyptx import differentiable_kernel
@@ -20,42 +17,12 @@ from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.cross_entropy import build_cross_entropy
 from pyptx.kernels.norms import build_norm
 from pyptx.kernels.norms_backward import build_norm_backward
+from pyptx.kernels.operations import OPERATIONS, built_once
 from pyptx.kernels.quantise import build_quantise
 from pyptx.kernels.rotary import build_rotary
 from pyptx.kernels.softmax import build_softmax, build_softmax_backward
 from pyptx.kernels.swiglu import build_swiglu, build_swiglu_backward
 from pyptx.types import from_name
-
-
-class _Operations:
-    """What has been built, an attribute each.
-
-    Not a dict: torch.compile reads a dict once, and does not see what it has built since.
-    """
-
-
-_OPS = _Operations()
-_numbers = itertools.count()
-
-
-def built_once(build: Callable[..., Any]) -> Callable[..., str]:
-    """Make `build` return the name in `_OPS` of what it builds when it is first asked for it.
-
-    torch.compile runs that while it traces and keeps the name; the operation itself it reads from
-    `_OPS`, as it reads any global.
-    """
-
-    @functools.cache
-    def name_of(*arguments: Any) -> str:
-        operation = build(*arguments)
-        name = f"op{next(_numbers)}"
-        setattr(_OPS, name, operation)
-        return name
-
-    def built(*arguments: Any) -> str:
-        return name_of(*arguments)
-
-    return functools.wraps(build)(checks.settled(built))
 
 
 def _type(dtype: Any) -> Any:
@@ -104,7 +71,7 @@ def _normalised(kind: str, x: Any, residual: Any, weights: tuple[Any, ...], eps:
     if residual is not None:
         inputs = (inputs[0], _rows(residual), *weights)
     shapes = (_like(x),) * (1 if residual is None else 2)
-    return Launch(getattr(_OPS, name), inputs, shapes, (columns,) * len(inputs))
+    return Launch(getattr(OPERATIONS, name), inputs, shapes, (columns,) * len(inputs))
 
 
 def _rms_route(x: Any, residual: Any, w: Any, *, eps: float) -> Launch:
@@ -149,7 +116,7 @@ def _softmax(columns: int, dtype: Any) -> Any:
 def _softmax_route(x: Any) -> Launch:
     columns = checks.has_rows("softmax", "x", x)
     name = _softmax(columns, x.dtype)
-    return Launch(getattr(_OPS, name), (_rows(x),), (_like(x),), (columns,))
+    return Launch(getattr(OPERATIONS, name), (_rows(x),), (_like(x),), (columns,))
 
 
 _softmax_call = Call("softmax", ("x",), _softmax_route)
@@ -169,7 +136,7 @@ def _cross_entropy_both(columns: int, dtype: Any, target: Any) -> Any:
 def _cross_entropy(columns: int, dtype: Any, target: Any) -> Any:
     kinds = columns, _type(dtype)
     forward = build_cross_entropy(*kinds, gradient=False, target=_type(target))
-    both = getattr(_OPS, _cross_entropy_both(columns, dtype, target))
+    both = getattr(OPERATIONS, _cross_entropy_both(columns, dtype, target))
 
     def backward(x: Any, targets: Any, g: Any) -> Any:
         return both(x, targets, g)[1]
@@ -190,7 +157,9 @@ def _cross_entropy_route(logits: Any, targets: Any) -> Launch:
     name = _cross_entropy(columns, logits.dtype, targets.dtype)
     flat = targets if len(shape) == 1 else targets.reshape(math.prod(shape))
     inputs = (_rows(logits), flat)
-    return Launch(getattr(_OPS, name), inputs, (None if len(shape) == 1 else shape,), (columns, 0))
+    return Launch(
+        getattr(OPERATIONS, name), inputs, (None if len(shape) == 1 else shape,), (columns, 0)
+    )
 
 
 _cross_entropy_call = Call("cross_entropy", ("logits", "targets"), _cross_entropy_route)
@@ -223,7 +192,7 @@ def _both_route(logits: Any, targets: Any, g: Any, *, out: Any = None) -> Launch
         checks.has_shape(function, "out[1]", out[1], tuple(logits.shape), "that of logits")
     name = _cross_entropy_both(columns, logits.dtype, targets.dtype)
     inputs = (logits, targets, g)
-    return Launch(getattr(_OPS, name), inputs, (None, None), (columns, 0, 0))
+    return Launch(getattr(OPERATIONS, name), inputs, (None, None), (columns, 0, 0))
 
 
 _both_call = Call("cross_entropy_and_gradient", ("logits", "targets", "g"), _both_route)
@@ -253,10 +222,10 @@ def _swiglu_route(gate: Any, up: Any) -> Launch:
         width = checks.has_rows("swiglu", "gate", gate)
         checks.has_type_of("swiglu", "up", up, "gate", gate)
         checks.has_shape("swiglu", "up", up, tuple(gate.shape), "that of gate")
-        op = getattr(_OPS, _swiglu(width, gate.dtype, False))
+        op = getattr(OPERATIONS, _swiglu(width, gate.dtype, False))
         return Launch(op, (_rows(gate), _rows(up)), (_like(gate),), (width, width))
     half = checks.has_rows("swiglu", "gate", gate, parts=2)
-    op = getattr(_OPS, _swiglu(half, gate.dtype, True))
+    op = getattr(OPERATIONS, _swiglu(half, gate.dtype, True))
     shape = None if len(gate.shape) == 2 else (*gate.shape[:-1], half)
     return Launch(op, (_rows(gate),), (shape,), (half,))
 
@@ -292,7 +261,7 @@ def _rotary_route(x: Any, cos: Any, sin: Any, *, interleaved: bool) -> Launch:
     checks.has_type_of("rotary", "sin", sin, "cos", cos)
     checks.has_shape("rotary", "sin", sin, angles, "an angle for each position and pair")
     name = _rotary(x.shape[-2], x.shape[-1], x.dtype, cos.dtype, interleaved)
-    return Launch(getattr(_OPS, name), (x, cos, sin), (None,), (x.shape[-1] // 2,) * 3)
+    return Launch(getattr(OPERATIONS, name), (x, cos, sin), (None,), (x.shape[-1] // 2,) * 3)
 
 
 _rotary_call = Call("rotary", ("x", "cos", "sin"), _rotary_route)
@@ -323,7 +292,7 @@ def _quantise_route(x: Any, *, group: int | None, dtype: str) -> Launch:
     checks.has_words("quantise_fp8", "x", width)
     flat = _rows(x) if group is None else x.reshape(math.prod(x.shape) // width, width)
     shape = x.shape[:-1] if group is None else (*x.shape[:-1], columns // width)
-    op = getattr(_OPS, _quantise(width, x.dtype, dtype))
+    op = getattr(OPERATIONS, _quantise(width, x.dtype, dtype))
     return Launch(op, (flat,), (tuple(x.shape), tuple(shape)), (width,))
 
 
