@@ -84,13 +84,21 @@ def identity(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one record of several parts; a row that is in two is that of the later one."""
+    """Return one record of several parts; a row that is in two is that of the later one.
+
+    A row keeps the date of its part; counters are those of the latest part that has some.
+    """
     first, *others = records
     for other in others:
         for key in SAME:
             if first[key] != other[key]:
                 raise RecordError(f"records differ in {key}: {first[key]} and {other[key]}")
-    rows = {identity(row): row for record in records for row in record["rows"]}
+    rows = {
+        identity(row): {**row, "date": row.get("date", record["date"])}
+        for record in records
+        for row in record["rows"]
+    }
+    counters = [record["counters"] for record in records if "counters" in record]
     done = {row["name"] for row in rows.values()}
     failed = {name: why for record in records for name, why in record["failed"].items()}
     left_out = {name for record in records for name in record["left_out"]}
@@ -101,4 +109,5 @@ def merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "rows": list(rows.values()),
         "failed": {name: why for name, why in failed.items() if name not in done},
         "left_out": sorted(left_out - done),
+        **({"counters": counters[-1]} if counters else {}),
     }

@@ -2,7 +2,8 @@
 """What bounds a kernel: Nsight Compute's counters of ours and of a peer, as a short table.
 
     python bench/profile_kernels.py [--only REGEX] [--arms pyptx cuBLAS] [--csv FILE]
-    python bench/profile_kernels.py --read FILE          the table of counters that were kept
+    python bench/profile_kernels.py --read FILE [--into RECORD]    the counters that were kept,
+                                                                   into a record of kernels.py
 
 The cases are those of bench/kernels.py. Each arm is called twice, and once more while ncu counts;
 the clocks are left as they are. `dram`, `L2` and `SM` are parts of the machine's peak, `tensor` is
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -23,11 +25,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import kernel_record
+
 CHOSEN = (
     r"matmul plain bf16 (2048|4096|8192)x.*sustained"
     r"|matmul model bf16 (1x128256|64x57344|512x28672)"
     r"|(rms_norm|layer_norm|softmax|cross_entropy) (forward|loss and gradient) "
     r"(bf16|f32) \d+x(4096|65536) "
+    r"|(rms|layer)_norm backward bf16 \d+x(1024|16384|65536) "
+    r"|(softmax forward|cross_entropy loss and gradient) bf16 \d+x50257 "
 )
 SECTIONS = (
     "SpeedOfLight", "ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "WarpStateStats",
@@ -98,15 +104,23 @@ def kernels_of(text: str) -> Iterator[Kernel]:
         yield Kernel(of, values["Kernel Name"], values, dict(zip(names, units, strict=True)))
 
 
+def cells(kernel: Kernel) -> dict[str, str]:
+    """Return what is kept of a launch: a line of the table by its columns."""
+    numbers = {name: kernel.number(metric) for name, metric in COLUMNS.items()}
+    numbers = {"us": kernel.microseconds(), **numbers, "tensor %": kernel.tensor()}
+    return {
+        "of": kernel.of or "-",
+        "kernel": kernel.name[:32],
+        **{name: "-" if value is None else f"{value:.1f}" for name, value in numbers.items()},
+        "stalls (cycles)": ", ".join(f"{name} {value:.1f}" for name, value in kernel.stalls()),
+    }
+
+
 def table(kernels: list[Kernel]) -> str:
     """Return the launches as text."""
-    heading = ["of", "kernel", "us", *COLUMNS, "tensor %", "stalls (cycles)"]
-    lines = [heading]
-    for kernel in kernels:
-        numbers = [kernel.microseconds(), *map(kernel.number, COLUMNS.values()), kernel.tensor()]
-        stalls = ", ".join(f"{name} {value:.1f}" for name, value in kernel.stalls())
-        cells = ["-" if value is None else f"{value:.1f}" for value in numbers]
-        lines.append([kernel.of or "-", kernel.name[:32], *cells, stalls])
+    rows = list(map(cells, kernels))
+    heading = list(rows[0])
+    lines = [heading, *(list(row.values()) for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(heading))]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
@@ -172,6 +186,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="smaller matrices")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="where the counters are kept")
     parser.add_argument("--read", type=Path, metavar="FILE", help="counters that were kept")
+    parser.add_argument("--into", type=Path, metavar="FILE", help="the record that gets them")
     parser.add_argument("--calls", action="store_true", help="the calls, without ncu")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     arguments = parser.parse_args(given)
@@ -192,6 +207,9 @@ def main(given: list[str] | None = None) -> int:
         print("ncu counted no kernel", file=sys.stderr)
         return 1
     print(table(found))
+    if arguments.into:
+        record = json.loads(arguments.into.read_text(encoding="utf-8"))
+        kernel_record.write({**record, "counters": list(map(cells, found))}, arguments.into)
     return 0
 
 

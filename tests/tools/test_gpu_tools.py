@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,18 @@ def test_counters_are_read(profile: Any, tmp_path: Path, capsys: Any) -> None:
     assert cells[-2:] == ["88.1", "long_scoreboard 0.5, barrier 0.0"]
 
 
+def test_counters_go_into_a_record(profile: Any, tmp_path: Path, capsys: Any) -> None:
+    path, record = tmp_path / "raw.csv", tmp_path / "example.json"
+    path.write_text(RAW, encoding="utf-8")
+    record.write_text('{"rows": [1]}', encoding="utf-8")
+    assert profile.main(["--read", str(path), "--into", str(record)]) == 0
+    written = json.loads(record.read_text(encoding="utf-8"))
+    assert written["rows"] == [1]
+    ours, theirs = written["counters"]
+    assert (ours["of"], ours["us"], ours["dram %"]) == ("softmax forward, pyptx", "125.0", "91.5")
+    assert (theirs["kernel"], theirs["dram %"], theirs["tensor %"]) == ("nvjet", "-", "88.1")
+
+
 def test_no_counters_are_an_error(profile: Any, tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "raw.csv"
     path.write_text("==ERROR== The user does not have permission\n", encoding="utf-8")
@@ -119,4 +132,4 @@ def test_the_calls_that_are_counted(profile: Any, capsys: Any) -> None:
 def test_the_chosen_cases_are_cases(profile: Any) -> None:
     cases = importlib.import_module("kernels").all_cases("cuda", quick=False)
     chosen = [case.name for case in cases if re.search(profile.CHOSEN, case.name)]
-    assert len(chosen) == 3 + 3 + 4 * 4
+    assert len(chosen) == 3 + 3 + 4 * 4 + 2 * 3 + 2

@@ -125,10 +125,13 @@ def record(module: Any, *names: str, **changed: Any) -> dict[str, Any]:
 
 def test_records_are_put_together(module: Any) -> None:
     merged = module("kernel_record").merged
-    late = record(module, "b", failed={"c": "why"}, left_out=["a", "d"])
-    found = merged([record(module, "a", "b", failed={"b": "why"}), late])
+    early = record(module, "a", "b", failed={"b": "why"}, date="2001-02-03", counters=[1])
+    late = record(module, "b", failed={"c": "why"}, left_out=["a", "d"], date="2001-02-05")
+    found = merged([early, late])
     assert [row["name"] for row in found["rows"]] == ["a", "b"]
-    assert found["rows"][1] is late["rows"][0]
+    assert [row["date"] for row in found["rows"]] == ["2001-02-03", "2001-02-05"]
+    assert merged([found, late])["rows"] == found["rows"]
+    assert found["counters"] == [1]
     assert found["failed"] == {"c": "why"}
     assert found["left_out"] == ["d"]
 

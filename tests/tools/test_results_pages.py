@@ -102,6 +102,17 @@ def test_a_page_has_every_row_and_says_how_it_was_measured(folders: Any) -> None
     assert "[Example GPU](example.md), 2001-02-03" in files["README.md"]
 
 
+def test_a_page_of_several_days_with_counters(folders: Any) -> None:
+    record = synthetic()
+    for each in record["rows"][:2]:
+        each["date"] = "2001-02-05"
+    record["counters"] = [{"of": "softmax, pyptx", "us": "1.5"}, {"of": "softmax, copy", "us": "-"}]
+    page = pages(folders(record)[0])["example.md"]
+    assert "2 rows of 2001-02-05, 7 rows of 2001-02-03: driver 1.2" in page
+    assert "## What bounds them" in page
+    assert "| of | us |\n|---|---:|\n| softmax, pyptx | 1.5 |\n| softmax, copy | - |" in page
+
+
 def test_a_page_shows_the_pictures_that_are_written(folders: Any) -> None:
     files = pages(folders(synthetic())[0])
     pictures = [name for name in files if name.endswith(".svg")]
