@@ -61,7 +61,10 @@ tests-cpp: $(READY)
 tests-python: build
 	$(BIN)/python -m pytest
 
-test: lint tests-cpp tests-python
+# The Python tests take one core and the C++ tests are built on all: they run side by side, each
+# command's output whole.
+test: lint
+	$(MAKE) --no-print-directory -j 2 -Oline tests-cpp tests-python
 
 # Longer than `make test` allows: the C++ tests again, under ThreadSanitizer.
 tsan: $(READY)

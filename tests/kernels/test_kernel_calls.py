@@ -211,9 +211,9 @@ def test_options_are_others() -> None:
 
 def test_batch_invariant_calls_have_kernels_of_their_own() -> None:
     """One of few rows and a long K is divided, but never where the rows must not matter."""
-    a, b = normal(8, 1024, dtype=BF16), normal(1024, 64, dtype=BF16)
+    a, b = normal(8, 2048, dtype=BF16), normal(2048, 64, dtype=BF16)
     problem = kernels.GemmProblem(b_major="N")
-    sizes = Sizes(8, 64, 1024)
+    sizes = Sizes(8, 64, 2048)
     assert choose(problem, sizes) != choose(problem, sizes, batch_invariant=True)
     kernels.matmul(a, b)
     assert not is_hit(gemm._product, lambda: kernels.matmul(a, b, batch_invariant=True))

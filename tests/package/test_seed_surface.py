@@ -20,7 +20,7 @@ from support.tree import TESTS
 
 TABLE = json.loads((TESTS / "data" / "seed_surface.json").read_text("utf-8"))
 # Parameters of ours that follow the documented ones.
-ADDED = {"kernel": {"batch", "tma"}, "Kernel": {"batch", "tma"}}
+ADDED = {name: {"batch", "programmatic", "tma"} for name in ("kernel", "Kernel")}
 
 
 def resolve(module: str, name: str) -> Any:
