@@ -48,6 +48,17 @@ ONCE = [
     divided(2056, f32, 64, 16),
     divided(2056, bf16, 64, 64, waves=20),  # few registers: exponentials are computed twice
 ]
+# Rows that start anywhere, in vectors of 16 bytes: a part of a warp with several rows at once, of
+# one vector, warps, clusters, whose last CTA has a part of a vector, or none.
+RAGGED = [
+    divided(77, bf16, 8, 64, groups=4, each=2, ragged=True),
+    divided(9, f16, 8, 8, groups=4, ragged=True),
+    divided(5, f32, 8, 8, groups=4, ragged=True),
+    divided(515, f32, 64, 64, ragged=True),
+    divided(1023, f16, 32, 16, ragged=True),
+    divided(1026, bf16, 32, 16, ragged=True),
+    divided(770, f32, 32, 8, ragged=True, waves=20),
+]
 # CTAs that share a row and have nothing to tell each other.
 APART = divided(1100, bf16, 32, 8, meets=False)
 # Groups that stay: in warps, in several warps, in clusters; the last CTA of one has nothing.
@@ -62,6 +73,7 @@ STREAMED = [
 
 once = pytest.mark.parametrize("plan", ONCE, ids=named)
 every = pytest.mark.parametrize("plan", ONCE + STREAMED, ids=named)
+alone = pytest.mark.parametrize("plan", ONCE + STREAMED + RAGGED, ids=named)
 
 
 @every
@@ -118,7 +130,7 @@ def test_column_sums_are_in_order() -> None:
         close(y, exact(x).sum(0), dtype)
 
 
-@every
+@alone
 def test_softmax(plan: Any) -> None:
     n, dtype = plan.columns, plan.dtype
     x = reference.hard_rows(7, n)
@@ -130,6 +142,33 @@ def test_softmax(plan: Any) -> None:
     close(y, reference.softmax(exact(x)), dtype)
 
 
+@pytest.mark.parametrize("plan", RAGGED, ids=named)
+def test_ragged_rows_start_anywhere(plan: Any) -> None:
+    """Inputs and outputs, each at any distance from a multiple of 16 bytes."""
+    n, dtype, rows = plan.columns, plan.dtype, 3
+    softmax = build_softmax(n, dtype, plan=plan)
+    loss_of = build_cross_entropy(n, dtype, gradient=True, plan=plan)
+    targets = torch.tensor([0, n - 1, n // 2])
+    g = torch.ones(rows)
+    whole = tensor(random(rows * n + 16), dtype)
+    places = range(0, 16 * 8 // dtype.bits, 1 if n < 600 else 3)
+    for at, (first, second) in enumerate((a, b) for a in places for b in places):
+        x = whole[first : first + rows * n].view(rows, n)
+        room = torch.full_like(whole, 7.0)
+        y = room[second : second + rows * n].view(rows, n)
+        softmax.emulate(x, out=y, seed=at)
+        close(y, reference.softmax(exact(x)), dtype)
+        assert (room[:second] == 7).all()
+        assert (room[second + rows * n :] == 7).all()
+        losses = torch.zeros(rows)
+        same = x.clone() if second != first else room[first : first + rows * n].view(rows, n)
+        same.copy_(x)
+        loss_of.emulate(same, targets, g, out=(losses, same), seed=at)  # in place
+        expected, gradient = reference.cross_entropy(exact(x), targets.numpy(), exact(g))
+        close(losses[:, None], expected[:, None], f32)
+        close(same, gradient, dtype)
+
+
 @every
 def test_gradient_of_softmax(plan: Any) -> None:
     n, dtype = plan.columns, plan.dtype
@@ -139,7 +178,7 @@ def test_gradient_of_softmax(plan: Any) -> None:
     close(dx, reference.softmax_gradient(exact(y), exact(g)), dtype)
 
 
-@every
+@alone
 @pytest.mark.parametrize("kind", [s32, s64])
 def test_cross_entropy(plan: Any, kind: Any) -> None:
     n, dtype = plan.columns, plan.dtype
@@ -229,6 +268,7 @@ def test_a_target_without_clusters_is_refused() -> None:
 
 
 def test_a_plan_that_cannot_be_is_refused() -> None:
+    four = divided(1028, bf16, 32, 16, ragged=True)
     for make, message in (
         (lambda: divided(0, f32, 32, 8), "1 to 131072 columns"),
         (lambda: divided(1 << 18, f32, 256, 64), "1 to 131072 columns"),
@@ -241,6 +281,11 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
         (lambda: build_quantise(6, f32), "multiple of 4"),
         (lambda: build_rotary(2, 7, f32), "even"),
         (lambda: build_softmax(1100, bf16, plan=APART, arch="sm_90a").ptx(B=1), "never meet"),
+        (lambda: streamed(RAGGED[4], 1), "whole vectors"),
+        (lambda: build_softmax_backward(515, f32, plan=RAGGED[3]).ptx(B=1), "several matrices"),
+        (lambda: build_norm("rms", 515, f32, eps=0.0, plan=RAGGED[3]).ptx(B=1), "no columns"),
+        (lambda: build_quantise(1028, bf16, plan=four).ptx(B=1), "one element type"),
+        (lambda: divided(3, f32, 32, 8, ragged=True), "4 columns or more, not 3"),
     ):
         with pytest.raises(ValueError, match=message):
             make()

@@ -40,7 +40,7 @@ class Target:
         load(wide, ptx.addr(targets + place), pred=row.exists)
         self.counts = wide < plan.columns  # as unsigned: what is negative is beyond
         column = reg.from_(wide, u32)
-        self.distance = column - rows.first * plan.vector  # from this thread's first element
+        self.distance = column - rows.begin(row)  # from this thread's first element
         vector = self.distance >> (plan.vector.bit_length() - 1)
         holds = (vector < plan.share) & ((vector & (plan.lanes - 1)) == 0) & self.counts
         words = Words(plan.dtype, 1, fill=0.0)

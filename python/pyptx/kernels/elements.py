@@ -86,6 +86,39 @@ class Words:
         """Store to `pointer` + `offset` in global memory."""
         self._move(ptx.inst.st, pointer, offset, "global", pred)
 
+    def load_each(self, pointer: Any, offset: int, guards: Sequence[Any]) -> None:
+        """Load the elements one by one, each where its guard holds, from global memory."""
+        places = self._places(pointer, offset)
+        if self.word is f32:
+            for value, place, guard in zip(self.regs, places, guards, strict=True):
+                ptx.inst.ld.global_.b32(value, place, pred=guard)
+            return
+        bits = _bits(self.dtype, 0.0 if self.fill is None else self.fill)
+        halves = [reg.scalar(b16, init=bits) for _ in places]
+        for half, place, guard in zip(halves, places, guards, strict=True):
+            ptx.inst.ld.global_.b16(half, place, pred=guard)
+        for index, word in enumerate(self.regs):
+            ptx.inst.mov.b32(word, halves[2 * index : 2 * index + 2])
+
+    def store_each(self, pointer: Any, offset: int, guards: Sequence[Any]) -> None:
+        """Store the elements one by one, each where its guard holds, to global memory."""
+        places = self._places(pointer, offset)
+        values = self.regs
+        if self.word is not f32:
+            values = list(reg.array(b16, self.count).regs())
+            for index, word in enumerate(self.regs):
+                ptx.inst.mov.b32(values[2 * index : 2 * index + 2], word)
+        store = ptx.inst.st.global_.b32 if self.word is f32 else ptx.inst.st.global_.b16
+        for value, place, guard in zip(values, places, guards, strict=True):
+            store(place, value, pred=guard)
+
+    def _places(self, pointer: Any, offset: int) -> list[Any]:
+        """Return the address of each element; a word has one of 32 or two of 16 bits."""
+        if self.word is b16:
+            raise ValueError("one by one only where words are whole")
+        size = self.dtype.bits // 8
+        return [ptx.addr(pointer, offset + index * size) for index in range(self.count)]
+
     def _move(self, moves: Any, pointer: Any, offset: int, space: str, pred: Any) -> None:
         form = getattr(moves, "global_" if space == "global" else space)
         for shift, piece in self._pieces():

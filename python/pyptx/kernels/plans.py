@@ -16,6 +16,7 @@ from pyptx.kernels.elements import WIDEST, element_type, vector_of
 #: Clusters of so many CTAs, one on an SM, that an H200 runs at once. Its 132 SMs are in groups that
 #: a cluster does not cross, so the larger ones leave SMs over.
 FITTING = {1: 132, 2: 66, 4: 30, 8: 15}
+RAGGED = 2048  # columns from which rows that are no multiple of 16 bytes get such vectors
 LONG = 16384  # columns of a row that one CTA holds
 MOST_CTAS = 8  # of a cluster
 MOST_VALUES = 64  # elements of a row that a thread holds
@@ -33,7 +34,8 @@ class Plan:
     once, all loads before anything else; with `stages`, it takes row after row, and
     bulk copies bring so many rows ahead into shared memory. An SM has registers for `waves` CTAs at
     least: the one computes while another loads. CTAs that share rows and never meet, because there
-    is nothing to sum up, are no cluster.
+    is nothing to sum up, are no cluster. In a `ragged` plan vectors are of 16 bytes though rows are
+    no multiple of that (`ragged_rows`).
     """
 
     columns: int
@@ -47,6 +49,7 @@ class Plan:
     stages: int = 0
     waves: int = 1
     meets: bool = True
+    ragged: bool = False
 
     def __post_init__(self) -> None:
         if self.lanes & (self.lanes - 1) or (self.ctas > 1 and self.lanes < 32):
@@ -55,7 +58,11 @@ class Plan:
             raise ValueError("a group that stays has whole warps")
         if self.ctas > 1 and self.groups > 1:
             raise ValueError("CTAs that share rows have one group each")
-        if self.ctas * self.steps * self.lanes * self.vector < self.columns:
+        if self.ragged and self.stages:
+            raise ValueError("bulk copies take whole vectors, which ragged rows are not of")
+        if self.ragged and self.columns < self.vector:
+            raise ValueError(f"a ragged row has {self.vector} columns or more, not {self.columns}")
+        if self.ctas * self.share < self.vectors:
             raise ValueError(f"{self.columns} columns do not fit the threads of this plan")
 
     @property
@@ -70,8 +77,8 @@ class Plan:
 
     @property
     def vectors(self) -> int:
-        """Of a row."""
-        return self.columns // self.vector
+        """Of a row, at most."""
+        return vectors_of(self.columns, self.vector, self.ragged)
 
     @property
     def share(self) -> int:
@@ -94,24 +101,36 @@ def power_of_two(number: int) -> int:
     return 1 << max(number - 1, 0).bit_length()
 
 
-def divided(columns: int, dtype: Any, lanes: int, values: int, **options: Any) -> Plan:
+def vectors_of(columns: int, vector: int, ragged: bool) -> int:
+    """Return the vectors of a row, at most: a ragged one may start at the end of its first."""
+    return (columns + (2 * vector - 2 if ragged else 0)) // vector
+
+
+def divided(
+    columns: int, dtype: Any, lanes: int, values: int, *, ragged: bool = False, **options: Any
+) -> Plan:
     """Return the plan in which `lanes` threads hold a row, at most `values` elements each.
 
-    CTAs share the row where that does not do; the options are those of `Plan`.
+    CTAs share the row where that does not do; the options are those of `Plan`. `ragged` is what
+    the caller can do with rows that are no multiple of 16 bytes; others have nothing of it.
     """
     dtype = element_type(dtype)
     if not 1 <= columns <= MOST_COLUMNS:
         raise ValueError(f"rows have 1 to {MOST_COLUMNS} columns, not {columns}")
     vector = vector_of(columns, dtype)
-    vectors = columns // vector
+    widest = WIDEST * 8 // dtype.bits
+    ragged = ragged and vector < widest
+    if ragged:
+        vector = widest
+    vectors = vectors_of(columns, vector, ragged)
     ctas = 1
-    while columns > lanes * ctas * max(values, vector) and ctas < MOST_CTAS:
+    while vectors * vector > lanes * ctas * max(values, vector) and ctas < MOST_CTAS:
         ctas *= 2
     steps = -(-vectors // (lanes * ctas))
     if steps * vector > MOST_VALUES:
         most = lanes * MOST_CTAS * MOST_VALUES
         raise ValueError(f"{lanes} threads hold at most {most} columns, not {columns}")
-    return Plan(columns, dtype, vector, steps, lanes, ctas=ctas, **options)
+    return Plan(columns, dtype, vector, steps, lanes, ctas=ctas, ragged=ragged, **options)
 
 
 def plan_rows(columns: int, dtype: Any) -> Plan:
@@ -141,10 +160,13 @@ def plan_softmax(columns: int, dtype: Any) -> Plan:
     SM, which compute their exponentials twice, hide more than one that does not.
     """
     dtype = element_type(dtype)
+    ragged = columns >= RAGGED
     if columns <= LONG or (dtype.bits == 32 and columns <= 2 * LONG):
-        return _held(columns, dtype, 16, 1024, MOST_VALUES)
+        return _held(columns, dtype, 16, 1024, MOST_VALUES, ragged)
     if dtype.bits == 32:
-        return divided(columns, dtype, 256, 64)
+        return divided(columns, dtype, 256, 64, ragged=ragged)
+    if ragged and columns * dtype.bits // 8 % WIDEST:  # which takes registers
+        return divided(columns, dtype, 256, 64, waves=3, ragged=True)
     lanes = 256 if columns <= 2 * LONG else 512
     return divided(columns, dtype, lanes, 64, waves=1024 // lanes)
 
@@ -152,23 +174,27 @@ def plan_softmax(columns: int, dtype: Any) -> Plan:
 def plan_cross_entropy(columns: int, dtype: Any) -> Plan:
     """Plan for cross-entropy, which has more to compute than softmax: fewer threads, more CTAs."""
     dtype = element_type(dtype)
+    ragged = columns >= RAGGED
     if dtype.bits == 32:
-        return _held(columns, dtype, 16, 512 if columns <= LONG else 1024, 32)
-    plan = _held(columns, dtype, 32, 256, MOST_VALUES)
+        return _held(columns, dtype, 16, 512 if columns <= LONG else 1024, 32, ragged)
+    plan = _held(columns, dtype, 32, 256, MOST_VALUES, ragged)
     resident = 1280 if plan.steps * plan.vector <= 32 else 768
     return replace(plan, waves=resident // plan.threads)
 
 
-def _held(columns: int, dtype: Any, values: int, most: int, held: int) -> Plan:
+def _held(
+    columns: int, dtype: Any, values: int, most: int, held: int, ragged: bool = False
+) -> Plan:
     """Return the plan for about `values` elements a thread, `held` where `most` threads are few."""
     lanes = min(max(power_of_two(-(-columns // values)), 8), most)
     vectors = columns // vector_of(columns, element_type(dtype))
     if lanes > 32 and vectors % lanes and columns <= lanes // 2 * 40:
         lanes //= 2  # 5,120 columns are 5 vectors for each of 128 threads, 2.5 for 256
     if columns > lanes * held:
-        return divided(columns, dtype, lanes, held)
+        return divided(columns, dtype, lanes, held, ragged=ragged)
     each = max(1, min(values // -(-columns // lanes), 4)) if lanes <= 32 else 1
-    return divided(columns, dtype, lanes, held, groups=max(64 // lanes, 1), each=each)
+    groups = max(64 // lanes, 1)
+    return divided(columns, dtype, lanes, held, ragged=ragged, groups=groups, each=each)
 
 
 def plan_products(columns: int, dtype: Any) -> Plan:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyptx import Tile, kernel, ptx
 from pyptx.kernels.plans import Plan
+from pyptx.kernels.ragged_rows import RaggedRows
 from pyptx.kernels.rows import Rows
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def row_kernel(
 
     def make(body: Callable[..., None]) -> Kernel:
         def write(*tensors: Any) -> None:
-            rows = Rows(plan, tensors[0].shape[0])
+            rows = (RaggedRows if plan.ragged else Rows)(plan, tensors[0].shape[0])
             body(rows, *ptx.global_ptrs(*tensors))
             ptx.ret()
 

@@ -83,6 +83,10 @@ class Rows:
         ptx.inst.mul.wide.u32(offset, row, (self.plan.columns if pitch is None else pitch) * size)
         return pointer + offset + self.first * (self.plan.vector * size)
 
+    def begin(self, row: Row) -> Any:
+        """Return the column of this thread's first element."""
+        return self.first * self.plan.vector
+
     def shift(self, step: int, dtype: Any) -> int:
         """Return the bytes between this thread's first vector and that of a step."""
         return step * self.plan.lanes * self.plan.vector * int(dtype.bits) // 8
@@ -301,8 +305,12 @@ class Rows:
 
 
 class Row:
-    """A row: its number in a register, and whether there is such a row, None where there is."""
+    """A row: its number in a register, and whether there is such a row, None where there is.
+
+    `lead` is of `RaggedRows`.
+    """
 
     def __init__(self, index: Any, exists: Any) -> None:
         self.index = index
         self.exists = exists
+        self.lead: Any = None
