@@ -42,7 +42,7 @@ SECTIONS = (
 RANGE = "pyptx-bench"
 TIME = "gpu__time_duration.sum"
 COLUMNS = {
-    "dram %": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram %": "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
     "L2 %": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
     "SM %": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "regs": "launch__registers_per_thread",
@@ -154,10 +154,11 @@ def call_all(only: str, arms: list[str], quick: bool, device: str) -> None:
                 continue
             torch.cuda.synchronize()
             counted.cudaProfilerStart()
-            torch.cuda.nvtx.range_push(f"{RANGE}|{case.name}|{arm}|")
+            # Not a range of this thread: gradients are computed on another one.
+            mark = torch.cuda.nvtx.range_start(f"{RANGE}|{case.name}|{arm}|")
             call()
             torch.cuda.synchronize()
-            torch.cuda.nvtx.range_pop()
+            torch.cuda.nvtx.range_end(mark)
             counted.cudaProfilerStop()
         if counted is not None:
             del inputs, call

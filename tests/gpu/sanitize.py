@@ -6,6 +6,11 @@
 
 The calls run once without a tool, which compiles them, and then under all tools at a time. The
 status is 1 where a result is wrong or a tool reports anything, 2 without compute-sanitizer.
+
+initcheck is not asked about products: it does not see what the copy engine stores, and takes that
+for memory which nobody wrote. racecheck 13.0 reports `store_parts` (columns.py), where groups of
+warps with named barriers of their own add up their sums: a store before and a load behind
+`bar.sync 0`, which waits for all threads of the CTA, in SASS as well.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+LEFT_OUT = {"initcheck": "matmul"}  # a part of the names of calls, by tool
 REPORTED = 9  # the exit status of a tool that found something
 SUMMARY = re.compile(r"=+ (ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
 DONE = "every call is right"
@@ -61,13 +67,13 @@ def sanitizer() -> str | None:
     return next((place for place in places if place and Path(place).exists()), None)
 
 
-def run_calls(device: str, only: str) -> int:
+def run_calls(device: str, only: str, without: str) -> int:
     """Make the calls; return 1 where one fails."""
     from library_calls import calls
 
     failed = 0
     for name, call in calls(small=device == "cpu"):
-        if not re.search(only, name):
+        if not re.search(only, name) or (without and without in name):
             continue
         try:
             call(device)
@@ -84,6 +90,7 @@ def under(tool: str, program: str, arguments: Any) -> Found:
     command = [
         program, "--tool", tool, "--error-exitcode", str(REPORTED), "--print-limit", "30",
         sys.executable, __file__, "--calls", "--only", arguments.only,
+        "--without", LEFT_OUT.get(tool, ""),
     ]  # fmt: skip
     # Each tensor an allocation of its own: what is beyond it is nobody's.
     env = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
@@ -107,13 +114,14 @@ def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=TOOLS)
     parser.add_argument("--only", default="", metavar="REGEX", help="of the names of calls")
+    parser.add_argument("--without", default="", metavar="TEXT", help="calls named so are left out")
     parser.add_argument("--log", type=Path, default=Path("build/sanitize"), metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=220.0, help="that a tool may take")
     parser.add_argument("--calls", action="store_true", help="the calls, without a tool")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     arguments = parser.parse_args(given)
     if arguments.calls:
-        return run_calls(arguments.device, arguments.only)
+        return run_calls(arguments.device, arguments.only, arguments.without)
     program = sanitizer()
     if program is None:
         print("compute-sanitizer is not installed; COMPUTE_SANITIZER can name it", file=sys.stderr)

@@ -16,7 +16,7 @@ from pyptx.kernels.elements import WIDEST, element_type, vector_of
 #: Clusters of so many CTAs, one on an SM, that an H200 runs at once. Its 132 SMs are in groups that
 #: a cluster does not cross, so the larger ones leave SMs over.
 FITTING = {1: 132, 2: 66, 4: 30, 8: 15}
-RAGGED = 2048  # columns from which rows that are no multiple of 16 bytes get such vectors
+RAGGED = 2048  # columns of softmax from which rows of no multiple of 16 bytes get such vectors
 LONG = 16384  # columns of a row that one CTA holds
 MOST_CTAS = 8  # of a cluster
 MOST_VALUES = 64  # elements of a row that a thread holds
@@ -160,7 +160,7 @@ def plan_softmax(columns: int, dtype: Any) -> Plan:
     SM, which compute their exponentials twice, hide more than one that does not.
     """
     dtype = element_type(dtype)
-    ragged = columns >= RAGGED
+    ragged = RAGGED <= columns <= LONG or columns > 2 * LONG
     if columns <= LONG or (dtype.bits == 32 and columns <= 2 * LONG):
         return _held(columns, dtype, 16, 1024, MOST_VALUES, ragged)
     if dtype.bits == 32:
@@ -174,10 +174,10 @@ def plan_softmax(columns: int, dtype: Any) -> Plan:
 def plan_cross_entropy(columns: int, dtype: Any) -> Plan:
     """Plan for cross-entropy, which has more to compute than softmax: fewer threads, more CTAs."""
     dtype = element_type(dtype)
-    ragged = columns >= RAGGED
     if dtype.bits == 32:
+        ragged = columns > 2 * LONG
         return _held(columns, dtype, 16, 512 if columns <= LONG else 1024, 32, ragged)
-    plan = _held(columns, dtype, 32, 256, MOST_VALUES, ragged)
+    plan = _held(columns, dtype, 32, 256, MOST_VALUES)
     resident = 1280 if plan.steps * plan.vector <= 32 else 768
     return replace(plan, waves=resident // plan.threads)
 
