@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kExplainHelp =
     "usage: pyptx explain [CODE...]\n\n"
-    "Tells what a code such as PTX0206 means, with an example and the remedy; without a code,\n"
-    "lists them all.\n";
+    "Tells what a code such as PTX0206, or 0206, means, with an example and the remedy; without\n"
+    "a code, lists them all.\n";
 
 void list_codes(std::ostream& out) {
   for (const diag::Kind kind : diag::all_kinds()) {
@@ -36,7 +36,7 @@ int explain(std::span<const std::string> words, Streams& streams) {
   if (arguments->positional.empty()) list_codes(streams.out);
   for (std::string code : arguments->positional) {
     std::ranges::transform(code, code.begin(), [](unsigned char c) { return std::toupper(c); });
-    const auto kind = diag::kind_from_code(code);
+    const auto kind = diag::kind_from_code(code.starts_with("PTX") ? code : "PTX" + code);
     if (!kind) {
       return usage_error(streams, "explain", "there is no code '" + code + "'");
     }

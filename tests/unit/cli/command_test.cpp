@@ -137,6 +137,8 @@ TEST(CommandTest, ExplainsCodesInAnyCase) {
   const Outcome outcome = pyptx({"explain", "ptx0206"});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.out, HasSubstr("PTX0206"));
+  EXPECT_EQ(pyptx({"explain", "0206"}).out, outcome.out);
+  EXPECT_THAT(pyptx({"explain", "206"}).err, HasSubstr("there is no code '206'"));
   EXPECT_THAT(pyptx({"explain"}).out, HasSubstr("PTX0001"));
 }
 
