@@ -161,7 +161,7 @@ Misfit check_vector(const Scope& scope, const OperandSpec& spec, const Operand& 
   // Where vectors may stand at all, {r} is as good as r.
   const bool is_scalar = spec.vector == 0 && has(spec.accept, Accept::Register);
   if (!is_scalar && spec.vector == 0) return Misfit::Kind;
-  if (spec.uncounted && is_strict(scope, spec)) return Misfit::Kind;
+  if ((spec.uncounted || is_scalar) && is_strict(scope, spec)) return Misfit::Kind;
   if (!has_length(spec, operand.count)) return Misfit::Elements;
   if (spec.indexed && !is_index(scope, scope.function.children(operand).front())) {
     return Misfit::Type;
