@@ -76,6 +76,8 @@ class Kernel(_core.KernelBase):
         *,
         tma: str = "pointer",
         batch: str | None = None,
+        dynamic: Sequence[str] = (),
+        multiple_of: Mapping[str, int] | None = None,
         programmatic: bool = False,
     ) -> None:
         if tma not in ("pointer", "value"):
@@ -86,7 +88,7 @@ class Kernel(_core.KernelBase):
         what = f"kernel {fn.__name__!r}:"
         if not hasattr(smem, "__index__") or smem < 0:
             refuse("OptionValue", f"{what} smem", "a number of bytes", f"not {smem!r}")
-        self.signature = Signature(fn, in_specs, out_specs, raw_params, batch)
+        self.signature = Signature(fn, in_specs, out_specs, raw_params, batch, dynamic, multiple_of)
         self._clashes = _clashes(self.signature)
         self._refuse_clash("__call__")
         self._arch = arch
@@ -233,7 +235,8 @@ class Kernel(_core.KernelBase):
         signature = self.signature
         env: dict[str, Any] = {}
         template, raw = signature.bind_keywords(kwargs, env)
-        values = {**template, **env}
+        # A size that is in no trace may be any.
+        values = {**dict.fromkeys(signature.dynamic, 0), **template, **env}
         specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
         shapes = tuple(
             None
@@ -245,7 +248,7 @@ class Kernel(_core.KernelBase):
         target = first_call.resolve_target(self._arch, None)
         facts = Facts(shapes, dtypes, template, target)
         tracing = self.specializer.trace(facts, self._refreshed().captures)
-        return tracing.traced, values, raw
+        return tracing.traced, {**template, **env}, raw
 
     # --- running --------------------------------------------------------------------------------
 
@@ -445,6 +448,8 @@ def kernel(
     raw_directives: Sequence[tuple[str, tuple]] | None = None,
     tma: str = "pointer",
     batch: str | None = None,
+    dynamic: Sequence[str] = (),
+    multiple_of: Mapping[str, int] | None = None,
     programmatic: bool = False,
 ) -> Kernel | Callable[[Callable], Kernel]:
     """Define a PTX kernel, as a decorator with or without arguments.
@@ -454,6 +459,9 @@ def kernel(
     parameters instead of pointers to them. `batch="B"` says that the parts along that dimension
     are independent: a call on arrays concatenated along it gives the results concatenated. `vmap`
     of JAX and of torch is then one launch, and JAX divides the dimension among devices.
+    `dynamic=("M",)` makes the size M a `u32` parameter of the launch: `X.shape` has a register in
+    its place, and one trace, assembled once, serves every M. `multiple_of={"M": 64}` promises that
+    M is a multiple of 64, which each call checks and `X.divisors` says.
     `programmatic=True` launches it as a programmatic dependent launch: it may begin before the one
     in front of it on its stream has ended, and waits for that by `griddepcontrol.wait`.
     """
@@ -475,6 +483,8 @@ def kernel(
             raw_directives=raw_directives,
             tma=tma,
             batch=batch,
+            dynamic=dynamic,
+            multiple_of=multiple_of,
             programmatic=programmatic,
         )
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "pyptx/build/memory.h"
 #include "pyptx/build/tracer.h"
 #include "pyptx/isa/directive.h"
 #include "pyptx/isa/limits.h"
@@ -201,6 +202,15 @@ Reg Tracer::shared_address(std::size_t index) {
     });
   }
   return *shared_addresses_[index];
+}
+
+Reg Tracer::launch_value(isa::Type type, std::string_view parameter) {
+  const auto known =
+      std::ranges::find(launch_values_, parameter, &std::pair<std::string, Reg>::first);
+  if (known != launch_values_.end()) return known->second;
+  const Reg value = in_prologue([&] { return build::param(*this, type, parameter, std::nullopt); });
+  launch_values_.emplace_back(parameter, value);
+  return value;
 }
 
 Reg Tracer::tensor_map(std::string_view tensor, bool by_value) {

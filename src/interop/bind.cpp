@@ -122,6 +122,7 @@ class Side {
       return found.failure();
     }
     for (const auto& [name, size] : *found) {
+      if (auto status = check_multiple(index, array, name, size); !status) return status;
       const auto known = sizes_.find(name);
       if (!known) {
         sizes_.add(name, size);
@@ -139,6 +140,17 @@ class Side {
   }
 
  private:
+  /// A size that is not known yet is checked by the call that knows it.
+  diag::Status check_multiple(std::size_t index, const Array& array, std::string_view name,
+                              std::int64_t size) const {
+    for (const auto& [dimension, of] : signature_.multiples) {
+      if (dimension != name || size < 0 || size % of == 0) continue;
+      return diag::fail(Kind::ArrayMultiple, {subject(index).text(), rules_.text(array.shape),
+                                              dimension, rules_.text(size), std::to_string(of)});
+    }
+    return diag::success();
+  }
+
   /// Who gave a dimension its value, before the argument `index`.
   std::string owner(std::string_view dimension, std::size_t index) const {
     const auto row = std::ranges::find(sizes_, dimension, &Sizes::Row::first);

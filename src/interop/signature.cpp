@@ -63,6 +63,25 @@ diag::Status check_batch(const Signature& signature) {
   return diag::success();
 }
 
+diag::Status check_multiples(const Signature& signature) {
+  for (const auto& [dimension, of] : signature.multiples) {
+    const std::string what =
+        concat(signature.title(), ": multiple_of={'", dimension, "': ", of, "}");
+    if (of < 1) {
+      return diag::fail(Kind::DeclarationValue, {what, "is no number of 1 or more"});
+    }
+    bool is_known = false;
+    for (std::size_t i = 0; i < signature.tensor_count(); ++i) {
+      is_known = is_known || count_of(signature.tensor(i).tile, dimension) != 0;
+    }
+    if (!is_known) {
+      return bad_declaration(
+          what, concat("names no dimension; the named ones are ", listed_dimensions(signature)));
+    }
+  }
+  return diag::success();
+}
+
 std::string listed_types() {
   std::string out;
   for (const ScalarType& type : scalar_types()) out += concat(out.empty() ? "" : ", ", type.name);
@@ -98,6 +117,7 @@ diag::Status Signature::check() const {
     return bad_declaration(concat(title(), ": output '", output.name, "'"),
                            "needs an element type");
   }
+  if (auto known = check_multiples(*this); !known) return known;
   return batch.empty() ? diag::success() : check_batch(*this);
 }
 

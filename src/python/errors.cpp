@@ -35,6 +35,7 @@ const char* class_name(std::string_view code) {
       {diag::Kind::ArrayElements, "ArgumentTypeError"},
       {diag::Kind::ArrayRank, "ArgumentValueError"},
       {diag::Kind::ArrayShape, "ArgumentValueError"},
+      {diag::Kind::ArrayMultiple, "ArgumentValueError"},
       {diag::Kind::ArrayDimension, "ArgumentValueError"},
       {diag::Kind::DimensionTwice, "ArgumentValueError"},
       {diag::Kind::ArrayStrides, "ArgumentValueError"},

@@ -20,7 +20,8 @@ from support.tree import TESTS
 
 TABLE = json.loads((TESTS / "data" / "seed_surface.json").read_text("utf-8"))
 # Parameters of ours that follow the documented ones.
-ADDED = {name: {"batch", "programmatic", "tma"} for name in ("kernel", "Kernel")}
+OURS = {"batch", "dynamic", "multiple_of", "programmatic", "tma"}
+ADDED = {"kernel": OURS, "Kernel": OURS}
 
 
 def resolve(module: str, name: str) -> Any:

@@ -25,8 +25,8 @@ from support.assembling import assemble as assemble_text
 def trace() -> Iterator[_core.Trace]:
     """A kernel with two tensors that is being traced."""
     kernel = _core.Trace("kernel", "sm_90a")
-    kernel.add_tensor("A", (1024, 1024), "bf16")
-    kernel.add_tensor("B", (1024, 1024), "bf16")
+    kernel.add_tensor("A")
+    kernel.add_tensor("B")
     kernel.enter()
     yield kernel
     kernel.leave()

@@ -261,7 +261,7 @@ def test_parameters_and_specials() -> None:
         ptx.ld(f32, reg.scalar(f32), ptx.addr(x, i * 4), pred=i < n)
 
     with tracing(version=(8, 0)) as trace:
-        trace.add_tensor("X", (4,), "f32")
+        trace.add_tensor("X")
         trace.add_param("u32", "n")
         trace.add_directive("maxntid", (32, 1, 1))
         write(trace)

@@ -193,6 +193,8 @@ class Tracer {
   }
 
   // --- nesting (control.h) -------------------------------------------------------------------
+  /// The value of a scalar parameter, loaded once in the prologue: a size that a launch brings.
+  Reg launch_value(isa::Type type, std::string_view parameter);
   /// A construct that is open: finish() refuses a function with one left, at the place it opened.
   void enter_construct(std::string_view what);
   /// Closes the innermost construct, which must be a `what`.
@@ -296,6 +298,7 @@ class Tracer {
   std::optional<std::size_t> local_scratch_;  // index into the function's variables
   std::vector<SharedBlock> shared_;
   std::vector<std::optional<Reg>> shared_addresses_;
+  std::vector<std::pair<std::string, Reg>> launch_values_;
   std::vector<std::string> map_tensors_;
   std::vector<Reg> map_registers_;
   std::unordered_map<std::string, layout::TensorMap> described_maps_;

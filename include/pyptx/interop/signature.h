@@ -29,6 +29,12 @@ struct RawParameter {
   std::string name;
 };
 
+/// A dimension all of whose sizes are multiples of a number.
+struct Multiple {
+  std::string dimension;
+  std::int64_t of = 1;
+};
+
 /// Shape and element type of every tensor, inputs before outputs.
 struct Facts {
   std::vector<Shape> shapes;
@@ -42,6 +48,7 @@ struct Signature {
   std::vector<RawParameter> scalars = {};
   /// The dimension whose parts are independent; empty: there is none.
   std::string batch = {};
+  std::vector<Multiple> multiples = {};
 
   std::size_t tensor_count() const { return inputs.size() + outputs.size(); }
   /// By index over inputs, then outputs.

@@ -109,7 +109,9 @@ def prepare(
     if not has_work:
         signature.declared.check_empty_grid(grid, shapes)
     specializer = kernel.specializer
-    image = specializer.image(traced, grid, raw, run_time) if has_work else None
+    image = None
+    if has_work:
+        image = specializer.image(traced, grid, raw, run_time, facts.shapes)
     is_known = all(raw[name] is not UNKNOWN for _, name in run_time)
     scalars = specializer.argument_bits(run_time, raw) if is_known else ()
     outputs = list(zip(names, shapes, strict=True))

@@ -6,11 +6,12 @@ Nothing here holds data or an address: a body runs once, at trace time, with the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core
+from pyptx._call.scalars import declared_type
 
 if TYPE_CHECKING:
     from pyptx.specs import Layout
@@ -30,10 +31,11 @@ class TensorSpec:
     """Placeholder for a tensor argument at trace time.
 
     Carries the parameter's name and, where the specs and the call give them, its shape, element
-    type and layout.
+    type and layout. A size that the launch brings (`kernel(dynamic=...)`) is a register in `shape`;
+    `divisors` says what each size is a multiple of: itself, or what `multiple_of` promises.
     """
 
-    __slots__ = ("dtype", "layout", "name", "shape")
+    __slots__ = ("divisors", "dtype", "layout", "name", "shape")
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class TensorSpec:
         self.shape = shape
         self.dtype = dtype
         self.layout = layout
+        self.divisors: tuple[int, ...] | None = None
 
     def tma_desc(self) -> Any:
         """Return the TMA descriptor of this tensor, as the `src` or `dst` of a bulk tensor copy.
@@ -61,6 +64,32 @@ class TensorSpec:
         """Return the call that makes this placeholder."""
         dtype = getattr(self.dtype, "name", self.dtype)
         return f"TensorSpec({self.name!r}, shape={self.shape}, dtype={dtype}, layout={self.layout})"
+
+
+class SizedTensor(TensorSpec):
+    """The placeholder of a tensor some of whose sizes the launch brings: given as names."""
+
+    __slots__ = ("_kinds", "_sizes")
+
+    def __init__(self, parameters: Sequence[tuple[str, str]], *args: Any) -> None:
+        self._kinds = {name: declared_type(kind) for kind, name in parameters}
+        self._sizes: tuple[int | str, ...] = ()
+        super().__init__(*args)
+
+    @property
+    def shape(self) -> Any:
+        """The sizes: registers in place of names, which are loaded where the kernel begins."""
+        trace = _core.active_trace()
+        if trace is None:
+            return self._sizes
+        return tuple(
+            trace.launch_value(self._kinds[size], size) if isinstance(size, str) else size
+            for size in self._sizes
+        )
+
+    @shape.setter
+    def shape(self, sizes: Any) -> None:
+        self._sizes = sizes
 
 
 class TmaDescriptorHandle:

@@ -17,6 +17,7 @@ from pyptx import _core
 from pyptx._call.refusals import refuse
 from pyptx.specs import Tile
 
+SIZE = "u32"  # of the parameter of a size that is one of the launch
 _MOST = (1 << 31) - 1  # of a grid in its first dimension; in others, and of blocks, less
 
 
@@ -70,6 +71,8 @@ class Signature:
         out_specs: Sequence[Tile] | None,
         raw_params: Sequence[tuple[str, str]] | None,
         batch: str | None = None,
+        dynamic: Sequence[str] = (),
+        multiple_of: Mapping[str, int] | None = None,
     ) -> None:
         self.name: str = fn.__name__
         self.fn = fn
@@ -93,13 +96,24 @@ class Signature:
         self.raw_params = tuple((str(kind), str(name)) for kind, name in raw_params or ())
         self._check_declaration()
         self.dims = tuple(dict.fromkeys(dim for spec in self.specs for dim in spec.symbolic_dims))
+        #: Dimensions whose sizes are parameters of the launch, and in no trace.
+        self.dynamic = self._checked_dynamic(dynamic)
+        self.multiple_of = self._checked_multiples(multiple_of or {})
+        passed = [name for _, name in self.raw_params]
+        self.raw_params += tuple((SIZE, name) for name in self.dynamic if name not in passed)
         fixed = (*self.dims, *self.template_params)
         #: Raw parameters that are neither a dimension nor a template parameter.
         self.free_params = tuple(p for p in self.raw_params if p[1] not in fixed)
         self.batch = batch
         #: The same in C++, where a call is checked against it and what it launches is composed.
         self.declared = _core.Signature(
-            self.name, self.tensors, self.in_specs, self.out_specs, self.raw_params, batch
+            self.name,
+            self.tensors,
+            self.in_specs,
+            self.out_specs,
+            self.raw_params,
+            batch,
+            list(self.multiple_of.items()),
         )
 
     @property
@@ -132,6 +146,41 @@ class Signature:
                 f"but {len(self.in_specs)} in_specs and {len(self.out_specs)} out_specs; "
                 f"give one Tile per parameter",
             )
+
+    def _checked_dynamic(self, names: Sequence[str]) -> tuple[str, ...]:
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            what = f"kernel {self.name!r}: dynamic"
+            refuse("OptionType", what, "names of dimensions, as in ('M',)", repr(names))
+        for name in names:
+            what = f"kernel {self.name!r}: dynamic={name!r}"
+            if name not in self.dims:
+                listed = ", ".join(self.dims) or "none"
+                refuse("DeclarationValue", what, f"is no named dimension; there are: {listed}")
+            if name in self.template_params:
+                why = "is a template parameter too, whose value is part of the trace; take it out"
+                refuse("DeclarationValue", what, f"{why} of the body's keywords: X.shape has it")
+            if name in self.tensors:
+                refuse("DeclarationValue", what, "is a tensor's name too; rename one of them")
+        return tuple(dict.fromkeys(names))
+
+    def _checked_multiples(self, given: Mapping[str, int]) -> dict[str, int]:
+        numbers = {name: whole_number(number) for name, number in dict(given).items()}
+        for name, number in numbers.items():
+            if number is None:
+                what = f"kernel {self.name!r}: multiple_of[{name!r}]"
+                refuse("OptionType", what, "a whole number", repr(given[name]))
+        return {name: number for name, number in numbers.items() if number is not None}
+
+    def traced_shape(self, index: int, shape: Sequence[int | str]) -> tuple[int | str, ...]:
+        """Return a tensor's shape with names for the sizes that a launch brings."""
+        dims = self.specs[index].dims
+        return tuple(
+            dim if dim in self.dynamic else size for dim, size in zip(dims, shape, strict=True)
+        )
+
+    def divisors(self, shape: tuple[int | str, ...]) -> tuple[int, ...]:
+        """Return what sizes are known to be multiples of: themselves, or what is promised."""
+        return tuple(self.multiple_of.get(x, 1) if isinstance(x, str) else x for x in shape)
 
     def runtime_scalars(self, keywords: Container[str]) -> tuple[tuple[str, str], ...]:
         """Return (type, name) of the raw parameters whose values are arguments of the launch.
@@ -192,6 +241,14 @@ class Signature:
                 f"kernel {self.name!r}",
                 f"{name}={value!r}",
                 f"{name} is a dimension: expected a number of elements",
+            )
+        if size % self.multiple_of.get(name, 1):
+            of = self.multiple_of[name]
+            refuse(
+                "KeywordValue",
+                f"kernel {self.name!r}",
+                f"{name}={value!r}",
+                f"multiple_of says that {name} is a multiple of {of}",
             )
         if env.setdefault(name, size) != size:
             refuse(

@@ -13,11 +13,11 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 from pyptx import _core
-from pyptx._call.placeholders import TensorSpec, active_trace
+from pyptx._call.placeholders import SizedTensor, TensorSpec, active_trace
 from pyptx._call.scalars import declared_type, scalar_bits
 from pyptx._call.signature import Signature
 from pyptx._captures.captures import Captures, freeze
@@ -32,6 +32,9 @@ Dim3 = tuple[int, int, int]
 #: or captured number is new in every call would fill the memory. A call under way holds what it
 #: launches.
 MOST_KEPT = _core.MAX_SPECIALISATIONS
+
+#: Multiples of its divisor that stand for a size of the launch in what a trace knows of a map.
+UNBOUNDED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Options:
 class Facts:
     """What a call, or a request for text, says about the tensors and templates."""
 
-    shapes: tuple[tuple[int, ...] | None, ...]
+    shapes: tuple[tuple[int | str, ...] | None, ...]  # a name: the launch brings it
     dtypes: tuple[str | None, ...]
     template: Mapping[str, Any]
     target: str
@@ -95,6 +98,7 @@ class Specializer:
         runs, by another thread's doing or its own; the text then serves this call alone. The body
         is not run again for that: it would be seen to run twice, for one call.
         """
+        facts = self._traced_facts(facts)
         template, watched = freeze(dict(facts.template), captures.reads)
         line_info = os.environ.get("PYPTX_LINEINFO", "1") != "0"
         key = (captures.key, facts.shapes, facts.dtypes, template, facts.target, line_info)
@@ -109,6 +113,16 @@ class Specializer:
             if after != template or not captures.is_current():
                 return Tracing(fresh, False, watched)
         return Tracing(self._keep(key, fresh), True, watched)
+
+    def _traced_facts(self, facts: Facts) -> Facts:
+        """Return the facts without what each launch brings."""
+        if not self.signature.dynamic:
+            return facts
+        shapes = tuple(
+            None if shape is None else self.signature.traced_shape(index, shape)
+            for index, shape in enumerate(facts.shapes)
+        )
+        return replace(facts, shapes=shapes)
 
     def _keep(self, key: Any, fresh: Traced) -> Traced:
         with self._lock:
@@ -135,10 +149,18 @@ class Specializer:
         tensors = []
         kinds = zip(signature.tensors, specs, facts.shapes, facts.dtypes, strict=True)
         for index, (tensor, spec, shape, dtype) in enumerate(kinds):
-            trace.add_tensor(tensor, list(shape or ()), dtype or "b8")
-            tensors.append(_placeholder(tensor, spec, shape, dtype))
-            if spec is not None and shape is not None and dtype is not None:
-                described = signature.declared.map_of(index, shape, dtype)
+            trace.add_tensor(tensor)
+            tensors.append(self._placeholder(tensor, spec, shape, dtype))
+            if spec is None or shape is None:
+                continue
+            divisors = tensors[-1].divisors = signature.divisors(shape)
+            if dtype is not None:
+                # Boxes do not depend on a size that the launch brings: any will do.
+                sizes = [
+                    size if isinstance(size, int) else UNBOUNDED * divisor
+                    for size, divisor in zip(shape, divisors, strict=True)
+                ]
+                described = signature.declared.map_of(index, sizes, dtype)
                 if described is not None:  # else told by image, should the body take a descriptor
                     trace.describe_map(tensor, described)
         for kind, raw in signature.raw_params:
@@ -157,16 +179,34 @@ class Specializer:
             _core.check_shared(what, facts.target, max(dynamic, options.smem))
         return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
 
+    def _placeholder(
+        self,
+        name: str,
+        spec: Tile | None,
+        shape: tuple[int | str, ...] | None,
+        dtype: str | None,
+    ) -> TensorSpec:
+        if spec is None:
+            return TensorSpec(name)
+        from pyptx.types import from_name
+
+        kind = spec.dtype if spec.dtype is not None or dtype is None else from_name(dtype)
+        if not any(isinstance(size, str) for size in shape or ()):
+            return TensorSpec(name, cast("Any", shape), kind, spec.layout)
+        return SizedTensor(self.signature.raw_params, name, shape, kind, spec.layout)
+
     def image(
         self,
         traced: Traced,
         grid: Dim3,
         raw: Mapping[str, Any],
         run_time: Sequence[tuple[str, str]] = (),
+        shapes: Sequence[Any] | None = None,
     ) -> Any:
         """Return the launchable image of a trace for that grid and those raw parameter values.
 
-        Values of `run_time` are not part of it: each launch brings them (`argument_bits`).
+        Values of `run_time` are not part of it: each launch brings them (`argument_bits`). `shapes`
+        are the tensors', where the trace does not know them: those of the values.
         """
         scalars = tuple(
             None if (kind, name) in run_time else scalar_bits(self.signature.name, kind, name, raw)
@@ -176,7 +216,7 @@ class Specializer:
         image = traced.images.get(key)
         if image is not None:
             return image
-        image = self._make_image(traced, grid, scalars)
+        image = self._make_image(traced, shapes or traced.facts.shapes, grid, scalars)
         return traced.images.keep_first(key, image)
 
     def argument_bits(
@@ -186,11 +226,10 @@ class Specializer:
         return tuple(scalar_bits(self.signature.name, kind, name, raw) for kind, name in run_time)
 
     def _make_image(
-        self, traced: Traced, grid: Dim3, scalars: Sequence[int | None]
+        self, traced: Traced, shapes: Any, grid: Dim3, scalars: Sequence[int | None]
     ) -> _core.KernelImage:
         options, facts = self.options, traced.facts
         # A call has settled them all; only a request for text leaves some open.
-        shapes = cast("Sequence[Sequence[int]]", facts.shapes)
         dtypes = cast("Sequence[str]", facts.dtypes)
         with _about_declaration(self.signature):
             return self.signature.declared.image(
@@ -217,14 +256,3 @@ def _about_declaration(signature: Signature) -> Iterator[None]:
             where = f"{code.co_filename}:{code.co_firstlineno}"
             error.add_note(f"kernel {signature.name!r} is declared at {where}")
         raise
-
-
-def _placeholder(
-    name: str, spec: Tile | None, shape: tuple[int, ...] | None, dtype: str | None
-) -> TensorSpec:
-    if spec is None:
-        return TensorSpec(name)
-    from pyptx.types import from_name
-
-    kind = spec.dtype if spec.dtype is not None or dtype is None else from_name(dtype)
-    return TensorSpec(name, shape, kind, spec.layout)

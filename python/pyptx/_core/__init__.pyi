@@ -381,11 +381,14 @@ class Trace:
     ) -> None: ...
     def enter(self) -> None: ...
     def leave(self) -> None: ...
-    def add_tensor(self, name: str, shape: Any | None = None, dtype: Any | None = None) -> None:
+    def add_tensor(self, name: str) -> None:
         """Add the 64-bit parameter that holds a tensor's address."""
 
     def add_param(self, type: Dtype, name: str) -> None: ...
     def add_directive(self, name: str, values: Sequence[int]) -> None: ...
+    def launch_value(self, type: Dtype, parameter: str) -> Reg:
+        """The register with the value of a scalar parameter."""
+
     def tensor_map(self, name: str) -> Reg:
         """The register with the address of a tensor's map."""
 
@@ -535,6 +538,7 @@ class Signature:
         out_specs: Sequence[Any],
         raw_params: Sequence[tuple[str, str]],
         batch: str | None = None,
+        multiples: Sequence[tuple[str, int]] = [],
     ) -> None: ...
     def bind_inputs(self, arrays: Sequence[Any]) -> dict[str, Any]:
         """Check the inputs and return the values of the symbolic dimensions."""

@@ -33,11 +33,12 @@ namespace {
 
 using interop::Signature;
 using NameList = std::vector<std::string>;
+using Multiples = std::vector<std::pair<std::string, std::int64_t>>;
 using RawParameters = std::vector<std::pair<std::string, std::string>>;
 
 Signature make_signature(std::string kernel, const NameList& tensors, const nb::object& in_specs,
                          const nb::object& out_specs, const RawParameters& scalars,
-                         std::optional<std::string> batch) {
+                         std::optional<std::string> batch, const Multiples& multiples) {
   Signature out{.kernel = std::move(kernel), .inputs = {}, .outputs = {}};
   std::size_t next = 0;
   for (const nb::handle spec : in_specs) out.inputs.push_back({tensors.at(next++), tile_of(spec)});
@@ -46,6 +47,7 @@ Signature make_signature(std::string kernel, const NameList& tensors, const nb::
   }
   for (const auto& [type, name] : scalars) out.scalars.push_back({type, name});
   out.batch = std::move(batch).value_or("");
+  for (const auto& [dimension, of] : multiples) out.multiples.push_back({dimension, of});
   unwrap(out.check());
   return out;
 }
@@ -197,7 +199,8 @@ void bind_limits(nb::module_& m) {
 void bind_signature(nb::module_& m) {
   nb::class_<Signature>(m, "Signature", "What a kernel declares: tensors behind tiles, scalars.")
       .def(nb::new_(&make_signature), nb::arg("kernel"), nb::arg("tensors"), nb::arg("in_specs"),
-           nb::arg("out_specs"), nb::arg("raw_params"), nb::arg("batch").none() = nb::none())
+           nb::arg("out_specs"), nb::arg("raw_params"), nb::arg("batch").none() = nb::none(),
+           nb::arg("multiples") = Multiples())
       .def("bind_inputs", &bind_inputs, nb::arg("arrays"),
            "Check the inputs and return the values of the symbolic dimensions.")
       .def("bind_outputs", &bind_outputs, nb::arg("arrays"), nb::arg("values"), nb::arg("device"),

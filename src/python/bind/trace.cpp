@@ -80,11 +80,8 @@ void bind_trace(nb::module_& m) {
       .def("leave", &leave_trace)
       .def(
           "add_tensor",
-          [](Trace& t, const std::string& name, nb::handle, nb::handle) {
-            add_parameter(t, name, isa::Type::U64);
-          },
-          "name"_a, "shape"_a = nb::none(), "dtype"_a = nb::none(),
-          "Add the 64-bit parameter that holds a tensor's address.")
+          [](Trace& t, const std::string& name) { add_parameter(t, name, isa::Type::U64); },
+          "name"_a, "Add the 64-bit parameter that holds a tensor's address.")
       .def(
           "add_param",
           [](Trace& t, nb::handle type, const std::string& name) {
@@ -98,6 +95,14 @@ void bind_trace(nb::module_& m) {
             check(t.tracer);
           },
           "name"_a, "values"_a)
+      .def(
+          "launch_value",
+          [](Trace& t, nb::handle type, const std::string& parameter) {
+            return on(t, [&](build::Tracer& tracer) {
+              return tracer.launch_value(to_type(type), parameter);
+            });
+          },
+          "type"_a, "parameter"_a, "The register with the value of a scalar parameter.")
       .def(
           "tensor_map",
           [](Trace& t, const std::string& name) {

@@ -31,7 +31,7 @@ class Bench:
         self.target = target
         self.trace = _core.Trace("kernel", target)
         for name in ("A", "B"):
-            self.trace.add_tensor(name, (1024, 1024), "bf16")
+            self.trace.add_tensor(name)
         self.trace.add_param("u32", "n")
         self.trace.enter()
 

@@ -55,6 +55,26 @@ TEST(BindTest, InputsGiveTheDimensionsTheirValues) {
               ElementsAre(Sizes::Row{"M", 4}, Sizes::Row{"N", 8}));
 }
 
+TEST(BindTest, MultiplesAreHeldTo) {
+  Signature signature = row_kernel();
+  signature.multiples = {{"M", 4}, {"N", 1}};
+  ASSERT_TRUE(signature.check());
+  const auto said = [&](std::int64_t rows) {
+    const Array arrays[] = {array({rows, 8}), array({8})};
+    return bind_said(bind_inputs(signature, arrays));
+  };
+  EXPECT_EQ(said(8), "nothing");
+  EXPECT_EQ(said(-1), "nothing");  // not known yet
+  EXPECT_EQ(said(6),
+            "PTX0872 kernel 'rows': argument 'X' has shape (6, 8), so M = 6, but multiple_of says "
+            "that M is a multiple of 4");
+  signature.multiples = {{"K", 4}};
+  EXPECT_THAT(signature.check().error().message(),
+              HasSubstr("multiple_of={'K': 4} names no dimension; the named ones are M, N"));
+  signature.multiples = {{"M", 0}};
+  EXPECT_THAT(signature.check().error().message(), HasSubstr("is no number of 1 or more"));
+}
+
 TEST(BindTest, InputsThatDoNotFitAreNamed) {
   EXPECT_EQ(inputs_said({array({4, 8})}), "PTX0840 kernel 'rows' takes 2 inputs (X, Y), got 1");
   EXPECT_THAT(inputs_said({array({4, 8}), array({8}), array({4, 8}), array({4})}),
@@ -206,6 +226,10 @@ TEST(BindTest, EachRefusalIsShown) {
   elsewhere.device = "cuda:0";
   inputs({array({4, 8}), elsewhere});
   outputs({array({4, 8}), array({4})});
+  Signature promised = row_kernel();
+  promised.multiples = {{"M", 8}};
+  const Array odd[] = {array({4, 8}), array({8})};
+  shows(bind_inputs(promised, odd));
   shows(Tile{.dims = {16}, .dtype = "f32"}.sizes(Shape{8}));
   shows(Tile{.dims = {"N", "N"}, .dtype = "f32"}.sizes(Shape{3, 4}));
   shows(rows.output_shapes({{"N", 8}}));
