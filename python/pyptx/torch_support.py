@@ -181,6 +181,21 @@ def _scalar_tensor(key: str, kind: str, name: str, value: Any) -> Any:
     return torch.scalar_tensor(value, dtype=torch.int64, device="cpu")
 
 
+def settled_numbers(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Return keywords of a call in a graph with plain numbers: each value has its own graph."""
+    from torch.fx.experimental.symbolic_shapes import guard_scalar, has_static_value
+
+    settled = {}
+    for name, value in keywords.items():
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        settled[name] = guard_scalar(value) if is_number and not has_static_value(value) else value
+    return settled
+
+
+def _options_text(keywords: dict[str, Any]) -> str:
+    return repr(settled_numbers(keywords)) if keywords else ""
+
+
 def _call_in_place(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     import torch
 
@@ -190,7 +205,7 @@ def _call_in_place(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     inputs, options = [*args], kwargs
     if kwargs and scalar_params(key):
         inputs, options = split_scalars(key, args, kwargs)
-    torch.ops.pyptx.call_in_place(key, inputs, repr(options) if options else "")
+    torch.ops.pyptx.call_in_place(key, inputs, _options_text(options))
 
 
 def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -201,7 +216,7 @@ def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     inputs = [*args]
     if keywords and scalar_params(key):
         inputs, keywords = split_scalars(key, args, keywords)
-    options = repr(keywords) if keywords else ""
+    options = _options_text(keywords)
     if outs is None:
         first, *rest = _call(key, inputs, options) or (None,)
         return (first, *rest) if rest else first
@@ -296,6 +311,7 @@ def differentiable_kernel(  # noqa: ANN201
     *,
     save_for_backward: Sequence[int] | None = None,
     num_grad_inputs: int | None = None,
+    private_outputs: int = 0,
 ):
     """Join a forward and a backward kernel into one differentiable operation.
 
@@ -304,9 +320,16 @@ def differentiable_kernel(  # noqa: ANN201
     that launches several kernels, and what it calls may be differentiable itself.
     `save_for_backward` are indices of forward inputs, and behind them of its outputs (default: all
     inputs); `num_grad_inputs` is how many inputs, from the first, get gradients (default: all).
+    The last `private_outputs` outputs are for the backward alone: a row's sum of exponentials, say.
+    Calls do not return them, and they have no gradient.
+    Keywords of a call go to the forward kernel, and those that the backward has as well to it. A
+    backward with a keyword-only parameter `needs_input_grad` is told which inputs a gradient is
+    wanted of, a bool for each, and may return None for the others.
     The result takes torch tensors (torch.autograd and torch.func, also under torch.compile) and JAX
     arrays (jax.grad).
     """
     from pyptx._call.autograd import DifferentiableKernel
 
-    return DifferentiableKernel(forward_kernel, backward_kernel, save_for_backward, num_grad_inputs)
+    return DifferentiableKernel(
+        forward_kernel, backward_kernel, save_for_backward, num_grad_inputs, private_outputs
+    )

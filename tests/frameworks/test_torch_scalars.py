@@ -138,6 +138,31 @@ def test_numbers_written_in_the_function_are_constants() -> None:
 
 
 @newer_torch
+@newer_torch
+@backends
+def test_template_values_have_a_graph_each(backend: str) -> None:
+    @kernel(in_specs=(Tile("N", f32),), out_specs=(Tile("N", f32),), grid=lambda N: (N, 1, 1))
+    def powers(A: Any, B: Any, *, factor: float = 1.0, times: int = 1) -> None:
+        pa, pb = ptx.global_ptrs(A, B)
+        place = reg.from_(ptx.special.ctaid.x(), u32) * 4
+        value = reg.scalar(f32)
+        ptx.inst.ld.global_.f32(value, ptx.addr(pa + place))
+        for _ in range(times):
+            ptx.inst.mul.f32(value, value, float(factor))
+        ptx.inst.st.global_.f32(ptx.addr(pb + place), value)
+
+    compiled = torch.compile(
+        lambda x, factor, times: powers(x, factor=factor, times=times),
+        fullgraph=True,
+        backend=backend,
+    )
+    x = torch.ones(2)
+    values = [(2.0, 1), (3.0, 1), (3.0, 2), (0.5, 3), (3.0, 2), (2.0, 1)]
+    for factor, times in values:
+        assert (compiled(x, factor, times) == factor**times).all()
+    assert graph_count() == 4
+
+
 @backends
 def test_numbers_that_the_function_works_out(backend: str) -> None:
     k = make_scale()

@@ -6,15 +6,22 @@ Only the joint: the mathematics of the gradient is the backward kernel's.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import sys
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
+from pyptx._kept import Kept
 from pyptx.specs import Layout
+
+#: Functions of JAX that a pair keeps, one for the keywords of a call.
+MOST_KEPT = 256
+#: What a backward may ask for by name: which inputs a gradient is wanted of.
+NEEDED = "needs_input_grad"
 
 
 class DifferentiableKernel:
@@ -26,6 +33,7 @@ class DifferentiableKernel:
         backward: Any,
         save_for_backward: Sequence[int] | None,
         num_grad_inputs: int | None,
+        private_outputs: int = 0,
     ) -> None:
         if not callable(forward) or not hasattr(forward, "in_specs"):
             refuse("OptionType", "the forward kernel", "a pyptx kernel", repr(forward))
@@ -36,40 +44,100 @@ class DifferentiableKernel:
         self.backward = backward
         self.saved = _saved(save_for_backward, count, len(forward.out_specs))
         self.grad_count = _grad_count(num_grad_inputs, count)
-        self._torch_functions: Any = None
-        self._jax_function: Any = None
-        self._number = next(_numbers)
-        _pairs[self._number] = self
+        #: Outputs that the call returns; those behind them are for the backward alone.
+        self.public = _public_count(private_outputs, len(forward.out_specs))
+        self._asks_what_is_needed = _takes(backward, NEEDED)
+        self._functions = _Functions()
+        self._jax_functions: Kept[Any, Any] = Kept(MOST_KEPT)
+        # A text: Dynamo takes a number that differs between two pairs for one that changes.
+        self._key = str(next(_numbers))
+        _pairs[self._key] = self
 
-    def __call__(self, *inputs: Any) -> Any:
-        """Run the forward kernel; gradients flow back through the backward kernel."""
+    def __call__(self, *inputs: Any, out: Any = None, **keywords: Any) -> Any:
+        """Run the forward kernel; gradients flow back through the backward kernel.
+
+        Keywords are the forward kernel's; the backward gets those that it has too. `out=` is for
+        calls of which no gradient is asked.
+        """
+        if out is not None:
+            return self._written(inputs, out, keywords)
+        return self._shown(self._run(inputs, keywords))
+
+    def _run(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         # A folder of such a name on sys.path is a module too, but has no arrays.
         torch: Any = sys.modules.get("torch")
         if hasattr(torch, "Tensor") and any(isinstance(item, torch.Tensor) for item in inputs):
-            _make_functions(self._number)
-            plain, transformed = self._torch_functions
+            names = tuple(keywords)
+            _make_functions(self._key, *names)
+            plain, transformed = getattr(self._functions, attribute_of(names))
             if not torch.compiler.is_compiling() and _is_transformed(torch):
-                return transformed.apply(*inputs)
+                return transformed.apply(*inputs, *keywords.values())
             if torch.is_grad_enabled() and _require_gradients(inputs):
-                return plain.apply(*inputs)
+                if keywords and torch.compiler.is_compiling():
+                    from pyptx.torch_support import settled_numbers
+
+                    keywords = settled_numbers(keywords)
+                return plain.apply(*inputs, *keywords.values())
             # Nothing to record: as fast as the kernel alone. Dynamo, where it inlines a Function
             # whose inputs need no gradients, takes the first of two inputs for the context.
-            return self.forward(*inputs)
+            return self.forward(*inputs, **keywords)
         jax: Any = sys.modules.get("jax")
         if hasattr(jax, "Array") and any(isinstance(item, jax.Array) for item in inputs):
-            if self._jax_function is None:
-                self._jax_function = _jax_function(self, jax)
-            return self._jax_function(*inputs)
-        return self.forward(*inputs)
+            return self._jax_function(jax, keywords)(*inputs)
+        return self.forward(*inputs, **keywords)
+
+    def _jax_function(self, jax: Any, keywords: dict[str, Any]) -> Any:
+        from pyptx._jax import gradients
+
+        key = tuple(keywords.items())
+        try:
+            made = self._jax_functions.get(key)
+        except TypeError:  # a value without a hash: JAX traces such a call each time
+            return gradients.function_of(self, jax, keywords)
+        if made is None:
+            made = gradients.function_of(self, jax, keywords)
+            made = self._jax_functions.keep_first(key, made)
+        return made
+
+    def _shown(self, outputs: Any) -> Any:
+        """Return the outputs that are the caller's."""
+        if not isinstance(outputs, tuple) or len(outputs) == self.public:
+            return outputs
+        return outputs[: self.public] if self.public > 1 else outputs[0]
+
+    def _written(self, inputs: tuple[Any, ...], out: Any, keywords: dict[str, Any]) -> Any:
+        """Run the forward kernel on memory of the caller's, where no gradient is lost by that."""
+        from pyptx.torch_support import lost_gradients
+
+        torch: Any = sys.modules.get("torch")
+        outs = [*out] if isinstance(out, (tuple, list)) else [out]
+        if hasattr(torch, "Tensor"):
+            tensors = [item for item in (*inputs, *outs) if isinstance(item, torch.Tensor)]
+            if lost := lost_gradients(torch, self.forward.signature.name, tensors, True):
+                refuse("NoGradient", *lost)
+        return self._shown(self.forward(*inputs, out=out, **keywords))
 
     def kept(self, inputs: Sequence[Any], outputs: Any) -> list[Any]:
         """Return what the backward kernel gets of the inputs and of the outputs."""
         every = (*inputs, *(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
         return [every[index] for index in self.saved]
 
-    def gradients(self, saved: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        """Return the gradients of the first `grad_count` inputs."""
-        found = self.backward(*saved, *grads)
+    def gradients(
+        self,
+        saved: Sequence[Any],
+        grads: Sequence[Any],
+        needed: Sequence[bool] | None = None,
+        keywords: Mapping[str, Any] | None = None,
+    ) -> list[Any]:
+        """Return the gradients of the first `grad_count` inputs, of which `needed` may be few.
+
+        The keywords are those that the backward takes (`taken_by_backward`).
+        """
+        given = dict(keywords or {})
+        if self._asks_what_is_needed:
+            every = (True,) * self.grad_count
+            given[NEEDED] = every if needed is None else tuple(needed[: self.grad_count])
+        found = self.backward(*saved, *grads[: self.public], **given)
         if not isinstance(found, (tuple, list)):
             found = (found,)
         if len(found) < self.grad_count:
@@ -81,11 +149,16 @@ class DifferentiableKernel:
             )
         return list(found[: self.grad_count])
 
+    def taken_by_backward(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the keywords of a call that the backward has as well."""
+        return tuple(name for name in names if _takes(self.backward, name))
+
     def dense(self, grads: Sequence[Any]) -> list[Any]:
         """Give torch's gradients of the outputs the strides that the backward kernel takes.
 
         They come as they are: that of `sum()`, for one, is a single number, expanded.
         """
+        grads = grads[: self.public]
         specs = getattr(self.backward, "in_specs", ())[len(self.saved) :]
         return [
             dense(grad, spec is not None and spec.layout is Layout.COL)
@@ -94,7 +167,47 @@ class DifferentiableKernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it was made of, if that can be: kernels are by name, as functions."""
-        return type(self), (self.forward, self.backward, self.saved, self.grad_count)
+        private = len(self.forward.out_specs) - self.public
+        return type(self), (self.forward, self.backward, self.saved, self.grad_count, private)
+
+
+class _Functions:
+    """The autograd.Functions of a pair, an attribute for the names of a call's keywords.
+
+    Not a dict: torch.compile reads a dict once, and does not see what it has got since.
+    """
+
+
+def attribute_of(names: tuple[str, ...]) -> str:
+    """Return the attribute of `_Functions` for these keywords."""
+    return "_".join(("functions", *names))
+
+
+def _takes(called: Any, keyword: str) -> bool:
+    """Whether a kernel, or the function of a backward, has such a keyword."""
+    if isinstance(called, DifferentiableKernel):
+        return _takes(called.forward, keyword)
+    if hasattr(called, "in_specs"):
+        signature = called.signature
+        raw = (name for _, name in signature.raw_params)
+        return keyword in (*signature.template_params, *raw, *signature.dims)
+    try:
+        parameters = inspect.signature(called).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(
+        p.kind is p.VAR_KEYWORD or (p.name == keyword and p.kind is p.KEYWORD_ONLY)
+        for p in parameters
+    )
+
+
+def _public_count(private: Any, outputs: int) -> int:
+    number = whole_number(private)
+    if number is None:
+        refuse("OptionType", "private_outputs", "a number of outputs", repr(private))
+    if not 0 <= number < max(outputs, 1):
+        refuse("OptionValue", "private_outputs", number, f"but there are {outputs} outputs")
+    return outputs - number
 
 
 def _saved(given: Any, count: int, outputs: int) -> tuple[int, ...]:
@@ -144,14 +257,14 @@ def dense(tensor: Any, is_column: bool) -> Any:
 
 
 _numbers = itertools.count()
-_pairs: weakref.WeakValueDictionary[int, DifferentiableKernel] = weakref.WeakValueDictionary()
+_pairs: weakref.WeakValueDictionary[str, DifferentiableKernel] = weakref.WeakValueDictionary()
 
 
-def _make_functions(number: int) -> bool:
+def _make_functions(key: str, *names: str) -> bool:
     """Make a pair's autograd.Functions, once; Dynamo runs this while it traces."""
-    pair = _pairs[number]
-    if pair._torch_functions is None:
-        pair._torch_functions = _torch_functions(pair)
+    pair = _pairs[key]
+    if not hasattr(pair._functions, attribute_of(names)):
+        setattr(pair._functions, attribute_of(names), _torch_functions(pair, names))
     return True
 
 
@@ -160,27 +273,40 @@ def _make_functions(number: int) -> bool:
 _make_functions._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def _torch_functions(pair: DifferentiableKernel) -> Any:
+def _torch_functions(pair: DifferentiableKernel, names: tuple[str, ...]) -> Any:
+    """Return the Functions of calls with these keywords, whose values stand behind the inputs."""
     import torch
+
+    passed = pair.taken_by_backward(names)
+    count = len(names)
+
+    def parted(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        first = len(values) - count
+        return values[:first], dict(zip(names, values[first:], strict=True))
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], keywords: dict[str, Any], outputs: Any) -> None:
+        ctx.save_for_backward(*pair.kept(inputs, outputs))
+        ctx.input_count = len(inputs) + count
+        ctx.passed = [keywords[name] for name in passed]
+        if isinstance(outputs, tuple) and len(outputs) > pair.public:
+            ctx.mark_non_differentiable(*outputs[pair.public :])
 
     class KernelFunction(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            outputs = pair.forward(*inputs)
-            KernelFunction._keep(ctx, inputs, outputs)
+        def forward(ctx: Any, *values: Any) -> Any:
+            inputs, keywords = parted(values)
+            outputs = pair.forward(*inputs, **keywords)
+            keep(ctx, inputs, keywords, outputs)
             return outputs
-
-        @staticmethod
-        def _keep(ctx: Any, inputs: tuple[Any, ...], outputs: Any) -> None:
-            ctx.save_for_backward(*pair.kept(inputs, outputs))
-            ctx.input_count = len(inputs)
 
         # Not once_differentiable, which leaves second derivatives without a trace of the inputs, so
         # that they can come out as zero: the backward kernel's own node refuses them, and a
         # backward that is differentiable itself has them.
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            found = pair.gradients(ctx.saved_tensors, pair.dense(grads))
+            keywords = dict(zip(passed, ctx.passed, strict=True))
+            needed = ctx.needs_input_grad
+            found = pair.gradients(ctx.saved_tensors, pair.dense(grads), needed, keywords)
             return (*found, *[None] * (ctx.input_count - len(found)))
 
     class TransformedFunction(KernelFunction):
@@ -189,12 +315,13 @@ def _torch_functions(pair: DifferentiableKernel) -> Any:
         generate_vmap_rule = True
 
         @staticmethod
-        def forward(*inputs: Any) -> Any:
-            return pair.forward(*inputs)
+        def forward(*values: Any) -> Any:
+            inputs, keywords = parted(values)
+            return pair.forward(*inputs, **keywords)
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            KernelFunction._keep(ctx, inputs, output)
+            keep(ctx, *parted(inputs), output)
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -206,62 +333,3 @@ def _torch_functions(pair: DifferentiableKernel) -> Any:
             )
 
     return KernelFunction, TransformedFunction
-
-
-def _jax_function(pair: DifferentiableKernel, jax: Any) -> Any:
-    from pyptx._jax import call_site
-
-    @jax.custom_vjp  # type: ignore[untyped-decorator]
-    def call(*inputs: Any) -> Any:
-        return pair.forward(*inputs)
-
-    def forward(*inputs: Any) -> Any:
-        outputs = pair.forward(*inputs)
-        shardings = tuple(
-            jax.typeof(item).sharding
-            if jax.numpy.issubdtype(item.dtype, jax.numpy.floating)
-            else None
-            for item in inputs
-        )
-        return outputs, _Residuals(tuple(pair.kept(inputs, outputs)), shardings)
-
-    def backward(residuals: _Residuals, cotangents: Any) -> Any:
-        grads = cotangents if isinstance(cotangents, tuple) else (cotangents,)
-        found = pair.gradients(residuals.saved, grads)
-        found += [None] * (len(residuals.shardings) - len(found))
-        pairs = zip(found, residuals.shardings, strict=True)
-        return tuple(
-            None if grad is None or sharding is None else call_site.reshard_as(grad, sharding)
-            for grad, sharding in pairs
-        )
-
-    _register_residuals(jax)
-    call.defvjp(forward, backward)
-
-    def aligned(*inputs: Any) -> Any:
-        # Outside of the rule, so that in a shard_map the gradient of an input that all devices
-        # share is the sum over them.
-        return call(*call_site.align(inputs))
-
-    return aligned
-
-
-class _Residuals:
-    """Saved arrays (leaves), and shardings of the inputs that have gradients (structure)."""
-
-    def __init__(self, saved: tuple[Any, ...], shardings: tuple[Any, ...]) -> None:
-        self.saved = saved
-        self.shardings = shardings
-
-
-_registered: list[bool] = []
-
-
-def _register_residuals(jax: Any) -> None:
-    if not _registered:
-        jax.tree_util.register_pytree_node(
-            _Residuals,
-            lambda residuals: (residuals.saved, residuals.shardings),
-            lambda shardings, saved: _Residuals(saved, shardings),
-        )
-        _registered.append(True)
