@@ -41,6 +41,25 @@ TEST_F(ControlTest, ARangeThatMayBeEmptyIsCheckedFirst) {
   EXPECT_THAT(text(), HasSubstr("setp.ge.u32 %p0, %r0, 4;\n\t@%p0 bra $L_endrange;"));
 }
 
+TEST_F(ControlTest, AValueOfTheLaunchIsLoadedOnceBeforeEveryBranch) {
+  tracer.add_parameter("M", Type::U32);
+  If branch({tracer.reg(Type::Pred), false});
+  branch.begin(tracer);
+  const Reg rows = tracer.launch_value(Type::U32, "M");
+  tracer.emit("add.u32", {tracer.reg(Type::U32), rows, rows});
+  branch.end(tracer);
+  EXPECT_EQ(tracer.launch_value(Type::U32, "M").id, rows.id);
+  const std::string out = text();
+  EXPECT_THAT(out, HasSubstr("ld.param.u32 %r0, [M];"));
+  EXPECT_LT(out.find("ld.param"), out.find("bra"));
+  EXPECT_EQ(out.find("ld.param"), out.rfind("ld.param"));
+}
+
+TEST_F(ControlTest, AValueThatIsNoParameterIsRefused) {
+  tracer.launch_value(Type::U32, "M");
+  EXPECT_EQ(tracer.take_error()->kind, diag::Kind::UnknownParameter);
+}
+
 TEST_F(ControlTest, OpenAndCrossedConstructsAreRefused) {
   Scope scope;
   If branch({tracer.reg(Type::Pred), false});
