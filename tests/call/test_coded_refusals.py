@@ -34,6 +34,7 @@ ALLOWED: dict[tuple[str, str], tuple[int, str]] = {
     ("_tune/errors.py", "TuneError"): (1, "made of a diagnostic, by code"),
     ("_tune/worker.py", "ValueError"): (1, "in the child; the parent reports it by code"),
     ("ptx.py", "AttributeError"): (1, "the protocol of a module's attributes"),
+    ("_call/bound_graph.py", "RuntimeError"): (2, "raised in code that Dynamo traces"),
     ("torch_support.py", "FileNotFoundError"): (1, "a file of the installation"),
     ("torch_support.py", "RuntimeError"): (3, "raised in code that Dynamo traces"),
     ("types.py", "ValueError"): (1, "the protocol of a lookup by name"),

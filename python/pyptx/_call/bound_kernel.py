@@ -16,12 +16,13 @@ from os import PathLike, fsencode
 from typing import Any
 
 from pyptx import _core, _toolchain
-from pyptx._call import first_call
+from pyptx._call import bound_graph, first_call
 from pyptx._call.element_types import framework_name
 from pyptx._call.refusals import refuse
 from pyptx._call.scalars import scalar_bits
 from pyptx._call.signature import Array
 from pyptx._call.teaching import ENTRY_KINDS
+from pyptx.torch_support import is_traced, register_operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class BoundScalar:
     bits: int | None  # of the value that it was bound with; None: every call brings one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Settled:
     """A kernel image and what it takes. `image` is None where the grid is empty."""
 
@@ -86,7 +87,8 @@ class BoundKernel(_core.KernelBase):
     parameters that it was bound with by keyword, to give them other values in this call; other
     shapes, element types or devices are refused. torch tensors run on their device's current
     stream or, on the CPU, on the emulator, as NumPy arrays do. It keeps what the kernel read when
-    it was bound, knows nothing of gradients, and breaks the graph of a torch.compile.
+    it was bound, and knows nothing of gradients. In a graph that torch compiles or exports it is
+    one operator that carries the kernel.
     """
 
     def __init__(self, settled: Settled, device: str | None = None) -> None:
@@ -95,6 +97,7 @@ class BoundKernel(_core.KernelBase):
         self._entry = _core.Entry(self._launch.call, scalars)
         # Weak, so that the two do not keep each other.
         self._launch.entry = weakref.ref(self._entry)
+        self._key = self._launch.key
 
     @property
     def name(self) -> str:
@@ -127,6 +130,10 @@ class BoundKernel(_core.KernelBase):
         """The device it was bound to, None where any will do."""
         return self._launch.device
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as it would be saved: with its text, and bound to the same device."""
+        return of_bytes, (bytes(self._launch.settled.saved().to_bytes()), self.device)
+
     def save(self, path: str | bytes | PathLike[str], *, targets: Sequence[str] = ()) -> None:
         """Write the kernel to one file; see `Kernel.save`."""
         write(self._launch.settled, path, targets)
@@ -137,6 +144,9 @@ class BoundKernel(_core.KernelBase):
 
     def __call__(self, *args: Any, out: Any = None, **scalars: Any) -> Any:
         """Launch; one output is returned as it is, several as a tuple."""
+        # What torch.compile reads; b(...) calls the entry from C.
+        if is_traced():
+            return bound_graph.call(self._key, args, out, scalars)
         if out is not None:
             scalars["out"] = out
         return self._entry(*args, **scalars)
@@ -158,6 +168,7 @@ class _Launch:
 
     def __init__(self, settled: Settled, device: str | None) -> None:
         self.settled = settled
+        self.key = bound_graph.key_of(settled)
         self.device = device
         self._taught: set[str] = set()
 
@@ -212,6 +223,12 @@ class _Launch:
         names = [tensor.name for tensor in settled.inputs]
         framework = first_call.common_framework(settled.name, names, args, outs or ())
         if framework == "torch":
+            from torch._subclasses.fake_tensor import is_fake
+
+            if any(map(is_fake, args)):  # torch.export traces with such
+                register_operators()
+                values = {name: value for name, value in kwargs.items() if name != "out"}
+                return bound_graph.call(self.key, args, out, values)
             return self._call_torch(args, outs, bits)
         if framework == "numpy":
             return self._call_numpy(args, outs, bits)
@@ -346,7 +363,16 @@ def load(path: str | bytes | PathLike[str]) -> BoundKernel:
     The file is checked whole before it is used; one that is cut short, changed or newer than this
     library raises LaunchError.
     """
-    saved = _core.SavedKernel.load(_file(path))
+    return of_saved(_core.SavedKernel.load(_file(path)))
+
+
+def of_bytes(data: bytes, device: str | None) -> BoundKernel:
+    """Return the kernel that was pickled as these bytes."""
+    return of_saved(_core.SavedKernel.from_bytes(data), device)
+
+
+def of_saved(saved: _core.SavedKernel, device: str | None = None) -> BoundKernel:
+    """Return a saved kernel as something to call."""
     inputs, outputs = (
         tuple(
             BoundTensor(name, dtype, tuple(shape), nbytes, is_column_major)
@@ -355,4 +381,5 @@ def load(path: str | bytes | PathLike[str]) -> BoundKernel:
         for rows in (saved.inputs, saved.outputs)
     )
     scalars = tuple(BoundScalar(*row) for row in saved.scalars)
-    return BoundKernel(Settled(saved.image.plan.entry, saved.image, inputs, outputs, scalars))
+    settled = Settled(saved.image.plan.entry, saved.image, inputs, outputs, scalars)
+    return BoundKernel(settled, device)
