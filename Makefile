@@ -13,7 +13,7 @@
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  a wheel in dist/, for the systems its tag names
-.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged
+.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,12 +53,16 @@ demo: $(if $(wildcard /dev/nvidiactl),$(READY),$(DEMO_READY))
 	cmake --build build/release -j $(JOBS) --target _core
 	$(BIN)/python examples/hopper/rms_norm.py --ptx --profile
 
-tests-cpp: $(READY)
+# What the Python tests ask of the C++ tests' build.
+sanitized: $(READY)
 	cmake --preset asan -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	cmake --build --preset asan -j $(JOBS) --target verdict roundtrip
+
+tests-cpp: sanitized
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 
-tests-python: build
+tests-python: build sanitized
 	$(BIN)/python -m pytest
 
 # The Python tests take one core and the C++ tests are built on all: they run side by side, each
