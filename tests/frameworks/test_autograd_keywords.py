@@ -34,7 +34,8 @@ def one_to_one(body: Any, inputs: int, outputs: int, **options: Any) -> Any:
     names = [f"t{i}" for i in range(inputs + outputs)]
     keywords = options.pop("keywords", "")
     scope: dict[str, Any] = {"write": write}
-    passed = ", ".join(f"{name.split('=')[0]}={name.split('=')[0]}" for name in keywords.split())
+    given = [word.split("=")[0].strip() for word in keywords.split(",") if word]
+    passed = ", ".join(f"{name}={name}" for name in given)
     exec(
         f"def {body.__name__}({', '.join(names)}{', *, ' + keywords if keywords else ''}):\n"
         f"    write({', '.join(names)}, {passed})",
@@ -122,6 +123,29 @@ def test_a_function_gets_the_keywords_that_it_names() -> None:
     assert seen == [4.0]
     (found,) = torch.autograd.grad(differentiable_kernel(forward, deaf)(x, factor=4.0).sum(), x)
     torch.testing.assert_close(found, 8 * x.detach())
+
+
+def test_a_function_that_hands_on_what_it_gets() -> None:
+    gradient = one_to_one(power_gradient, 2, 1, keywords="factor=1.0")
+    k = differentiable_kernel(
+        one_to_one(power, 1, 1, keywords="factor=1.0"), lambda *a, **more: gradient(*a, **more)
+    )
+    x = leaf()
+    (found,) = torch.autograd.grad(k(x, factor=4.0).sum(), x)
+    torch.testing.assert_close(found, 8 * x.detach())
+
+
+def test_keywords_are_told_apart() -> None:
+    def plus(x: Any, *, a_b: float = 0.0, a: float = 0.0, b: float = 0.0) -> Any:
+        total = reg.scalar(f64, init=a_b + 10 * a + 100 * b)
+        return (ptx.inst.add.f64(reg.scalar(f64), x, total),)
+
+    forward = one_to_one(plus, 1, 1, keywords="a_b=0.0, a=0.0, b=0.0")
+    k, x = differentiable_kernel(forward, lambda x, g: g), leaf()
+    for keywords, more in (({"a_b": 1.0}, 1), ({"a": 1.0, "b": 1.0}, 110), ({"b": 1.0}, 100)):
+        y = k(x, **keywords)
+        torch.testing.assert_close(y.detach(), x.detach() + more)
+        assert y.grad_fn is not None
 
 
 def test_a_keyword_that_the_kernel_lacks_is_refused() -> None:

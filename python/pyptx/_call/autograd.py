@@ -180,7 +180,8 @@ class _Functions:
 
 def attribute_of(names: tuple[str, ...]) -> str:
     """Return the attribute of `_Functions` for these keywords."""
-    return "_".join(("functions", *names))
+    # With lengths: ("a_b",) is not ("a", "b").
+    return "functions" + "".join(f"_{len(name)}_{name}" for name in names)
 
 
 def _takes(called: Any, keyword: str) -> bool:
@@ -195,10 +196,9 @@ def _takes(called: Any, keyword: str) -> bool:
         parameters = inspect.signature(called).parameters.values()
     except (TypeError, ValueError):
         return False
-    return any(
-        p.kind is p.VAR_KEYWORD or (p.name == keyword and p.kind is p.KEYWORD_ONLY)
-        for p in parameters
-    )
+    # Whoever takes any keyword hands it on to a kernel, which has no such.
+    takes_any = keyword != NEEDED and any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return takes_any or any(p.name == keyword and p.kind is p.KEYWORD_ONLY for p in parameters)
 
 
 def _public_count(private: Any, outputs: int) -> int:
