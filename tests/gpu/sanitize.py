@@ -7,10 +7,8 @@
 The calls run once without a tool, which compiles them, and then under all tools at a time. The
 status is 1 where a result is wrong or a tool reports anything, 2 without compute-sanitizer.
 
-initcheck is not asked about products: on an H200 it took results that are right, and that only the
-copy engine stores, for memory which nobody wrote. racecheck 13.0 reports `store_parts`
-(columns.py), where groups of warps with named barriers of their own add up their sums: a store
-before and a load behind `bar.sync 0`, which waits for all threads of the CTA, in SASS as well.
+initcheck is not asked about products: it takes memory that only the copy engine stored for memory
+which nobody wrote, and says so where the results, which are right, are copied to the host.
 """
 
 from __future__ import annotations

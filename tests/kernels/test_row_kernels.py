@@ -47,6 +47,8 @@ ONCE = [
     divided(77, f16, 32, 1),
     divided(2056, f32, 64, 16),
     divided(2056, bf16, 64, 64, waves=20),  # few registers: exponentials are computed twice
+    divided(1000, f32, 64, 16, ahead=True),
+    divided(2056, bf16, 32, 16, each=2, ahead=True),
 ]
 # Rows that start anywhere, in vectors of 16 bytes: a part of a warp with several rows at once, of
 # one vector, warps, clusters, whose last CTA has a part of a vector, or none.
@@ -306,7 +308,11 @@ def test_shipped_plans_have_room() -> None:
         plans.plan_cross_entropy,
         *(lambda n, t, kind=kind: plans.plan_norms(kind, n, t, False) for kind in ("rms", "layer")),
         lambda n, t: plans.plan_norms("rms", n, t, True),
-        *(lambda n, t, inputs=inputs: plans.plan_sums(n, t, inputs) for inputs in (2, 3)),
+        *(
+            lambda n, t, kind=kind, inputs=inputs: plans.plan_sums(kind, n, t, inputs)
+            for kind in ("rms", "layer")
+            for inputs in (2, 3)
+        ),
     ]
     sizes = [1, 3, 128, 1000, 1024, 4096, 5120, 8192, 16384, 16392, 32768, 50257, 65536, 128256]
     for make in makers:

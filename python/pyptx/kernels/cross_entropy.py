@@ -42,7 +42,8 @@ class Target:
         column = reg.from_(wide, u32)
         self.distance = column - rows.begin(row)  # from this thread's first element
         vector = self.distance >> (plan.vector.bit_length() - 1)
-        holds = (vector < plan.share) & ((vector & (plan.lanes - 1)) == 0) & self.counts
+        # Compared as unsigned: a column before this thread's first is beyond them all.
+        holds = (vector < plan.share - rows.lane) & ((vector & (plan.lanes - 1)) == 0) & self.counts
         words = Words(plan.dtype, 1, fill=0.0)
         start = reg.scalar(u64)
         ptx.inst.mul.wide.u32(start, row.index, plan.columns * rows.size)
@@ -76,7 +77,7 @@ def build_cross_entropy(
     be x.
     """
     dtype = element_type(dtype)
-    plan = plan or plan_cross_entropy(columns, dtype)
+    plan = plan or plan_cross_entropy(columns, dtype, gradient)
     matrix, numbers = Tile("B", columns, dtype), Tile("B", f32)
 
     @row_kernel(

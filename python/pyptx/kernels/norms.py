@@ -147,9 +147,15 @@ def build_norm(
     def norm(rows: Rows, *pointers: Any) -> None:
         inputs, others = pointers[: 1 + residual], pointers[1 + residual :]
         scales, outputs = others[: len(weights)], others[len(weights) :]
-        kept = [rows.load_columns(pointer, weight) for pointer in scales] if plan.stages else None
+
+        def load_weights() -> list[list[Words]]:
+            return [rows.load_columns(pointer, weight) for pointer in scales]
+
+        kept = load_weights() if plan.stages else []
 
         def body(row: Any, *words: list[Words]) -> None:
+            if plan.ahead and not kept:
+                kept.extend(load_weights())
             x = added(rows, *words) if residual else words[0]
             if residual:
                 rows.store_words(row, outputs[1], x)
@@ -161,7 +167,7 @@ def build_norm(
                 values = flat(floats(x))
                 (squares,) = rows.sum([dot(values, values)])
             rstd = inverse_root(squares, columns, eps)
-            shared = kept or [rows.load_columns(pointer, weight) for pointer in scales]
+            shared = kept or load_weights()
             if kind == "layer":  # x' = x * rstd - mean * rstd
                 ptx.inst.mul.f32(mean, mean, rstd)
                 ptx.inst.neg.f32(mean, mean)

@@ -44,7 +44,7 @@ def build_norm_backward(
     dtype = element_type(dtype)
     weight = dtype if weight is None else element_type(weight)
     weights = 1 + (kind == "layer")
-    plan = plan or plan_sums(columns, dtype, 2 + residual)
+    plan = plan or plan_sums(kind, columns, dtype, 2 + residual)
     matrix, part = Tile("B", columns, dtype), Tile("P", columns, f32)
     add_up = build_column_sums(weight, arch)
 

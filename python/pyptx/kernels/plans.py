@@ -22,6 +22,7 @@ MOST_CTAS = 8  # of a cluster
 MOST_VALUES = 64  # elements of a row that a thread holds
 MOST_COLUMNS = 1 << 17
 SHARED = 227 * 1024  # bytes that a CTA can have
+LINE = 128  # bytes that memory moves together
 REGISTERS = 65536  # of an SM
 
 
@@ -33,9 +34,10 @@ class Plan:
     a CTA of the cluster has. A CTA has `groups` of so many threads. A group takes `each` rows at
     once, all loads before anything else; with `stages`, it takes row after row, and
     bulk copies bring so many rows ahead into shared memory. An SM has registers for `waves` CTAs at
-    least: the one computes while another loads. CTAs that share rows and never meet, because there
-    is nothing to sum up, are no cluster. In a `ragged` plan vectors are of 16 bytes though rows are
-    no multiple of that (`ragged_rows`).
+    least: the one computes while another loads. What all rows share, weights, is loaded when a
+    reduction has ended, or `ahead` of it, into registers that wait for that. CTAs that share rows
+    and never meet, because there is nothing to sum up, are no cluster. In a `ragged` plan vectors
+    are of 16 bytes though rows are no multiple of that (`ragged_rows`).
     """
 
     columns: int
@@ -48,6 +50,7 @@ class Plan:
     each: int = 1
     stages: int = 0
     waves: int = 1
+    ahead: bool = False
     meets: bool = True
     ragged: bool = False
 
@@ -81,9 +84,22 @@ class Plan:
         return vectors_of(self.columns, self.vector, self.ragged)
 
     @property
+    def held(self) -> int:
+        """Elements of a row that a thread holds."""
+        return self.steps * self.vector
+
+    @property
     def share(self) -> int:
-        """Vectors of a row that a CTA has, the last of a cluster perhaps fewer."""
-        return self.steps * self.lanes
+        """Vectors of a row that a CTA has, the last of a cluster perhaps fewer.
+
+        As many for each CTA as whole lines of memory allow: one with less would have less under
+        way.
+        """
+        most = self.steps * self.lanes
+        if self.ctas == 1:
+            return most
+        line = LINE * 8 // (self.vector * int(self.dtype.bits))
+        return min(-(-self.vectors // (self.ctas * line)) * line, most)
 
     def clusters(self, rows: int) -> int:
         """Return how many clusters work on so many rows."""
@@ -154,32 +170,37 @@ def plan_quantise(columns: int, dtype: Any) -> Plan:
 
 
 def plan_softmax(columns: int, dtype: Any) -> Plan:
-    """Plan for softmax: many threads with few elements, so that little waits for a long row.
-
-    CTAs share a row of bf16 from where a thread would have 32 elements: two or four of them on an
-    SM, which compute their exponentials twice, hide more than one that does not.
-    """
+    """Plan for softmax: many threads with few elements, so that little waits for a long row."""
     dtype = element_type(dtype)
+    is_half = dtype.bits == 16
     ragged = RAGGED <= columns <= LONG or columns > 2 * LONG
-    if columns <= LONG or (dtype.bits == 32 and columns <= 2 * LONG):
+    if columns <= LONG or (not is_half and columns <= 2 * LONG):
         return _held(columns, dtype, 16, 1024, MOST_VALUES, ragged)
-    if dtype.bits == 32:
-        return divided(columns, dtype, 256, 64, ragged=ragged)
     if ragged and columns * dtype.bits // 8 % WIDEST:  # which takes registers
-        return divided(columns, dtype, 256, 64, waves=3, ragged=True)
-    lanes = 256 if columns <= 2 * LONG else 512
-    return divided(columns, dtype, lanes, 64, waves=1024 // lanes)
+        if is_half:
+            return divided(columns, dtype, 256, 64, waves=3, ragged=True)
+        return divided(columns, dtype, 256, 32, waves=2, ragged=True)
+    plan = _fullest(columns, dtype, 256, 32, 64) if is_half else divided(columns, dtype, 512, 16)
+    # Where it holds more, a CTA has its exponentials computed twice, and more of them fit an SM.
+    return replace(plan, waves=3 if is_half and plan.held > 32 else 2)
 
 
-def plan_cross_entropy(columns: int, dtype: Any) -> Plan:
+def plan_cross_entropy(columns: int, dtype: Any, gradient: bool = True) -> Plan:
     """Plan for cross-entropy, which has more to compute than softmax: fewer threads, more CTAs."""
     dtype = element_type(dtype)
     if dtype.bits == 32:
-        ragged = columns > 2 * LONG
-        return _held(columns, dtype, 16, 512 if columns <= LONG else 1024, 32, ragged)
-    plan = _held(columns, dtype, 32, 256, MOST_VALUES)
-    resident = 1280 if plan.steps * plan.vector <= 32 else 768
+        if LONG < columns <= 4 * LONG:
+            return divided(columns, dtype, 256, 32, waves=3)
+        return _held(columns, dtype, 16, 512 if columns <= LONG else 1024, 32, columns > LONG)
+    plan = _held(columns, dtype, 32, 256, MOST_VALUES, columns > LONG)
+    resident = 1280 if plan.held <= 32 else 1024 if plan.held < 64 and not gradient else 768
     return replace(plan, waves=resident // plan.threads)
+
+
+def _fullest(columns: int, dtype: Any, lanes: int, *values: int) -> Plan:
+    """Return the plan for one of these numbers of elements whose threads have most to do."""
+    plans = [divided(columns, dtype, lanes, each) for each in values]
+    return max(plans, key=lambda plan: plan.vectors / (plan.ctas * plan.steps * lanes))
 
 
 def _held(
@@ -208,43 +229,65 @@ def plan_products(columns: int, dtype: Any) -> Plan:
 
 
 def plan_norms(kind: str, columns: int, dtype: Any, residual: bool) -> Plan:
-    """Plan for norms; CTAs that work on long rows stay, and hold their part of the weights.
-
-    With a residual four matrices move, and reading the weights anew for each row costs less than
-    to mix loads and stores of rows in memory, as CTAs that stay do.
-    """
+    """Plan for norms: CTAs share a long row, and load their part of the weights ahead."""
     dtype = element_type(dtype)
     is_rms, is_half = kind == "rms", dtype.bits == 16
+    if columns > LONG:
+        return _plan_long_norms(is_rms, columns, dtype, residual)
     if residual:
         return _held(columns, dtype, 16, 1024 if is_rms and is_half else 512, MOST_VALUES)
-    if columns <= LONG and is_rms:
-        return _held(columns, dtype, 16, 1024, MOST_VALUES)
-    if columns <= LONG:
-        plan = _held(columns, dtype, 32 if is_half else 16, 512, MOST_VALUES)
-        return replace(plan, waves=1024 // plan.lanes) if plan.lanes >= 256 else plan
-    if columns <= 2 * LONG and is_rms and not is_half:
-        return divided(columns, dtype, 1024, 32)
-    if is_half:
-        plan = divided(columns, dtype, *((1024, 32) if is_rms else (512, 64)))
-    else:
-        plan = divided(columns, dtype, 256, 64)
-    return streamed(plan, 1)
+    if is_rms:
+        return replace(_held(columns, dtype, 16, 1024, MOST_VALUES), ahead=not is_half)
+    plan = _held(columns, dtype, 32 if is_half else 16, 512, MOST_VALUES)
+    return replace(plan, waves=1024 // plan.lanes) if plan.lanes >= 256 else plan
 
 
-def plan_sums(columns: int, dtype: Any, inputs: int) -> Plan:
+def _plan_long_norms(is_rms: bool, columns: int, dtype: Any, residual: bool) -> Plan:
+    """Plan for norms of rows that CTAs share.
+
+    What of the weights a thread has no registers for is read for each row again, and L2, which then
+    moves more than memory does, bounds LayerNorm: its CTAs stay and keep them.
+    """
+    is_half = dtype.bits == 16
+    if vector_of(columns, dtype) * dtype.bits // 8 < WIDEST:  # more registers for as many elements
+        return streamed(divided(columns, dtype, 512, 32), 1)
+    if residual and columns > 4 * LONG:
+        return divided(columns, dtype, 1024 if is_half else 512, 32)
+    if residual:
+        plan = divided(columns, dtype, *((256, 32) if is_half else (512, 16)))
+        return replace(plan, waves=3 if is_half else 2, ahead=True)
+    if is_rms and columns > 4 * LONG:
+        plan = divided(columns, dtype, 256 if is_half else 512, 64 if is_half else 32)
+        return replace(plan, each=2, waves=2 if is_half else 1, ahead=True)
+    if not is_rms and columns <= 2 * LONG:
+        return divided(columns, dtype, 256, 64 if is_half else 32, waves=2, ahead=True)
+    plan = _fullest(columns, dtype, 256, *((32, 64) if is_half else (32,)))
+    if is_rms:
+        return replace(plan, waves=4 if is_half and plan.held <= 32 else 3, ahead=True)
+    if plan.held <= 32:
+        return streamed(plan, 1, waves=3 if is_half else 2)
+    return streamed(plan, 1, waves=2 if is_half else 1)
+
+
+def plan_sums(kind: str, columns: int, dtype: Any, inputs: int) -> Plan:
     """Plan for the gradients of norms: groups stay for rows of `inputs` matrices, and sum them up.
 
     32 bytes of each row per thread while 256 threads do for it; then up to 32 elements, or 64.
     """
     dtype = element_type(dtype)
+    is_half = dtype.bits == 16
     values = 32 * 8 // dtype.bits
     lanes = min(max(power_of_two(-(-columns // values)), 32), 256)
     if columns <= lanes * values:
         plan = divided(columns, dtype, lanes, values, groups=512 // lanes)
+    elif kind == "rms" and is_half and LONG // 2 < columns <= 2 * LONG:
+        return streamed(divided(columns, dtype, 256, 16), inputs, waves=3 if columns > LONG else 2)
+    elif kind == "layer" and is_half and LONG < columns <= 2 * LONG:
+        return streamed(divided(columns, dtype, 256, 32), inputs, waves=2)
     else:
-        plan = divided(columns, dtype, lanes, 64 if dtype.bits == 16 and columns > LONG else 32)
+        plan = divided(columns, dtype, lanes, 64 if is_half and columns > LONG else 32)
     most = 32 if plan.ctas > 1 else 24
-    is_short = plan.groups == 1 and plan.steps * plan.vector <= most and dtype.bits == 16
+    is_short = plan.groups == 1 and plan.held <= most and is_half
     return streamed(plan, inputs, waves=2 if is_short else 1)
 
 

@@ -51,15 +51,18 @@ class RaggedRows(Rows):
         kind = self._same(dtype, pitch)
         start, lead = self._start(row, pointer)
         row.lead = lead >> (self.size.bit_length() - 1)
-        vectors = []
+        vectors, edges = [], []
         for step in range(self.plan.steps):
             words = Words(kind, self.plan.vector, fill)
             first, whole, edge = self._parts(row, step)
             words.load(start, self.shift(step, kind), pred=whole)
-            if edge is not None:
-                with ptx.if_(edge):
-                    words.load_each(start, self.shift(step, kind), self._inside_each(first))
             vectors.append(words)
+            if edge is not None:
+                edges.append((words, step, first, edge))
+        # Behind all vectors: who loads elements waits for them before it leaves the branch.
+        for words, step, first, edge in edges:
+            with ptx.if_(edge):
+                words.load_each(start, self.shift(step, kind), self._inside_each(first))
         return vectors
 
     def store(
@@ -89,7 +92,7 @@ class RaggedRows(Rows):
             place = start + lead - row.lead * self.size
             for step, words in enumerate(steps):
                 first, *_ = self._parts(row, step)
-                guards = [self._of_row(row, inside) for inside in self._inside_each(first)]
+                guards = [self._of_row(row, inside, step) for inside in self._inside_each(first)]
                 words.store_each(place, self.shift(step, kind), guards)
 
     def begin(self, row: Row) -> Any:
@@ -121,17 +124,25 @@ class RaggedRows(Rows):
         # A row has a vector more or less, by where it starts.
         has_tail = any(start + plan.lanes > plan.vectors - 2 for start in starts)
         if step > 0 and not has_tail:
-            return first, row.exists, None
+            return first, self._of_row(row, None, step), None
         whole = first <= plan.columns - plan.vector
         edge = (first + (plan.vector - 1)) < plan.columns + plan.vector - 1
         edge = ptx.inst.and_.pred(reg.scalar(pred), edge, ~whole)
-        return first, self._of_row(row, whole), self._of_row(row, edge)
+        return first, self._of_row(row, whole, step), self._of_row(row, edge, step)
 
     def _inside_each(self, first: Any) -> list[Any]:
         """Return whether each element of a vector is in the row."""
         return [first + index < self.plan.columns for index in range(self.plan.vector)]
 
-    def _of_row(self, row: Row, guard: Any) -> Any:
-        if row.exists is None:
-            return guard
-        return ptx.inst.and_.pred(reg.scalar(pred), guard, row.exists)
+    def _of_row(self, row: Row, guard: Any, step: int) -> Any:
+        """Return whether a guard holds for a step of a row that there is, in this CTA's part."""
+        plan = self.plan
+        is_own = None
+        if plan.ctas > 1 and (step + 1) * plan.lanes > plan.share:
+            is_own = self.lane < plan.share - step * plan.lanes
+        for other in (row.exists, is_own):
+            if guard is None:
+                guard = other
+            elif other is not None:
+                guard = ptx.inst.and_.pred(reg.scalar(pred), guard, other)
+        return guard

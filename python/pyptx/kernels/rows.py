@@ -40,16 +40,23 @@ class Rows:
         self.cluster = reg.from_(ptx.special.ctaid.x(), u32)
         self.first = self.lane  # this thread's first vector in the row
         self.rank: Any = None
+        self._own: Any = plan.vectors  # vectors of a row that this CTA has
         if plan.ctas > 1:
             self.rank = ptx.cluster.rank() if plan.meets else self.cluster & (plan.ctas - 1)
             self.cluster = self.cluster >> (plan.ctas.bit_length() - 1)
-            self.first = self.rank * plan.share + self.lane
+            start = self.rank * plan.share
+            self.first = start + self.lane
+            self._own = plan.share
+            if plan.vectors < plan.ctas * plan.share:
+                self._own = ptx.inst.min.u32(reg.scalar(u32), start, plan.vectors)
+                ptx.inst.sub.u32(self._own, plan.vectors, self._own)
+                ptx.inst.min.u32(self._own, self._own, plan.share)
         if plan.ctas > 1 and plan.meets:
             self._arrived = smem.mbarrier(EXCHANGES, name="arrived")
             with ptx.if_(self.tid == 0):
                 self._arrived.init_all(1)
                 ptx.fence.mbarrier_init()
-            ptx.cluster.arrive()
+            ptx.inst.barrier.cluster.arrive.relaxed()
         self._warps = max(plan.lanes // 32, 1)
         self.is_one_warp = self._warps * plan.ctas == 1
         self._slots = 0
@@ -60,9 +67,11 @@ class Rows:
 
     def _inside(self, step: int) -> Any:
         """Whether a step's vector is in the row; None where every thread's is."""
-        plan = self.plan
-        last = (plan.ctas - 1) * plan.share + (step + 1) * plan.lanes
-        return None if last <= plan.vectors else self.first < plan.vectors - step * plan.lanes
+        plan, first = self.plan, step * self.plan.lanes
+        last = (plan.ctas - 1) * plan.share + first + plan.lanes
+        if last <= plan.vectors and (plan.ctas == 1 or first + plan.lanes <= plan.share):
+            return None
+        return self.lane + first < self._own
 
     def guards(self, row: Row) -> list[Any]:
         """Return the guard of every step's vector of a row, None where there is nothing to ask."""
@@ -227,7 +236,8 @@ class Rows:
             for index in range(len(values))
         ]
         if plan.ctas > 1 and self._turn is not None:
-            ptx.cluster.arrive()  # this memory may be written again
+            ptx.inst.fence.release.sync_restrict__shared__cta.cluster()
+            ptx.inst.barrier.cluster.arrive.relaxed()  # this memory may be written again
         return parts
 
     def _send(self, values: Sequence[Any], base: Any, stride: int, many: int) -> None:
