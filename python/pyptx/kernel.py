@@ -13,12 +13,10 @@ elsewhere, in `_call`: binding in `signature`, tracing in `specialize`, dispatch
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from os import PathLike, urandom
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _toolchain
@@ -40,19 +38,14 @@ from pyptx._kept import Kept
 from pyptx._report import answers
 from pyptx._report.costs import Report, SourceLine
 from pyptx.specs import Tile
-from pyptx.torch_support import WRITES_INPUTS, call_compiled, is_traced
+from pyptx.torch_support import call_operator, is_traced
 
 if TYPE_CHECKING:
     from pyptx._call.bound_kernel import BoundKernel
     from pyptx._core import EmulatorStream, Module
+    from pyptx._torch.kernel_operator import KernelOperator
 
 __all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
-
-# Compiled torch graphs name a kernel by a string; the token keeps a graph that was cached by
-# another process from naming one of ours.
-_PROCESS_TOKEN = urandom(16).hex()
-_numbers = itertools.count()
-kernels_by_key: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
 
 
 class Kernel(_core.KernelBase):
@@ -116,9 +109,7 @@ class Kernel(_core.KernelBase):
         functools.update_wrapper(self, fn)
         self._has_warned = False
         self._go_live(Captures(fn, self._grid))
-        mark = "" if self.out_specs else WRITES_INPUTS
-        self._op_key = f"{fn.__name__}:{next(_numbers)}:{_PROCESS_TOKEN}{mark}"
-        kernels_by_key[self._op_key] = self
+        self._operator: KernelOperator | None = None  # torch's, set by _torch.naming
 
     # --- what was declared ----------------------------------------------------------------------
 
@@ -261,8 +252,14 @@ class Kernel(_core.KernelBase):
         # What torch.compile reads, and k.__call__ runs. k(...) calls the entry from C. Whatever is
         # named here is compared before each call of the compiled function, so it names little.
         if is_traced():
-            return call_compiled(self._op_key, args, kwargs)
+            return call_operator(self._operator_name, args, kwargs)
         return self._entry(*args, **kwargs)
+
+    def _name_operator(self) -> str:
+        """Return the name of the operator by which torch calls the kernel; asked for from C."""
+        from pyptx._torch import naming
+
+        return naming.name_kernel(self)
 
     def _refuse_clash(self, method: str) -> None:
         if method in self._clashes:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pyptx._call.refusals import is_read_by_dynamo
+from pyptx._call.signature import Array
 from pyptx.specs import Tile
 
 __all__ = [
@@ -64,8 +65,8 @@ def is_traced() -> bool:
 
 # What torch.compiler.assume_constant_result() sets; done here because torch may not be loaded.
 is_traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
-#: The operator that names a kernel, once it is registered.
-_call: Any = None
+#: What `torch.ops` has of ours, once the operators are registered.
+_operators: Any = None
 
 
 def register_operators() -> None:
@@ -74,10 +75,13 @@ def register_operators() -> None:
     A call of a kernel does it by itself; `torch.export.load` and AOTInductor packages need it
     done before.
     """
-    global _call
+    global _operators
+    import torch
+
     from pyptx._torch import operators
 
-    _call = operators.call_by_name
+    assert operators is not None
+    _operators = torch.ops.pyptx
 
 
 def operator_library() -> str:
@@ -107,41 +111,101 @@ def lost_gradients(
     )
 
 
-#: The end of a kernel's key that has no outputs: a call writes its inputs.
-WRITES_INPUTS = "!"
-
-
-#: Among the options of a call: the raw parameters whose values stand behind the inputs.
-SCALARS = "*"
 _LARGEST_INT64 = (1 << 63) - 1
 
 
-def call_compiled(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the kernel named `key` inside a graph that is being compiled."""
-    if key.endswith(WRITES_INPUTS):
-        return _call_in_place(key, args, kwargs)
-    if kwargs:
-        return _call_with(key, args, kwargs)
-    first, *rest = _call(key, [*args], "") or (None,)
-    return (first, *rest) if rest else first
+def call_operator(name: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Call the operator of that name; read by torch.compile, so it names little."""
+    namespace, _, base = name.rpartition("::")
+    packet = getattr(_operators if not namespace else _namespace(namespace), base)
+    check_count(name, len(args))
+    if not keywords and base[-1] != "_":
+        return packet.default(*args)
+    keywords = dict(keywords)
+    outs = keywords.pop("out", None)
+    scalars: list[Any] = []
+    params = scalar_params(name)
+    if params and keywords:
+        scalars, keywords = split_scalars(params, keywords)
+    options = {"options": repr(settled_numbers(keywords))} if keywords else {}
+    if base[-1] == "_":
+        refuse_lost(name, args, has_outs=False)
+        return packet.default(*args, *scalars, **options)
+    if outs is None:
+        return packet.default(*args, *scalars, **options)
+    several = [*outs] if isinstance(outs, (tuple, list)) else [outs]
+    refuse_lost(name, (*args, *several), has_outs=True)
+    named = dict(zip(out_names(name, len(several)), several, strict=True))
+    packet.out(*args, *scalars, **named, **options)
+    return tuple(several) if len(several) > 1 else several[0]
 
 
-def scalar_params(key: str) -> tuple[tuple[str, str], ...]:
-    """Return (type, name) of the raw parameters of the kernel named `key` that come by keyword."""
-    from pyptx.kernel import kernels_by_key
+def _namespace(name: str) -> Any:
+    import torch
 
-    kernel = kernels_by_key.get(key)
-    return () if kernel is None else kernel.signature.free_params
+    return getattr(torch.ops, name)
 
 
-# torch.compile runs it itself, as is_traced().
-scalar_params._dynamo_marked_constant = True  # type: ignore[attr-defined]
+def refuse_lost(name: str, tensors: Sequence[Any], has_outs: bool) -> None:
+    """Refuse to write tensors where that loses gradients."""
+    import torch
+
+    refusal = lost_gradients(torch, kernel_name(name), tensors, has_outs)
+    if refusal is not None:
+        raise RuntimeError(" ".join(refusal))  # a class of our own is more than Dynamo can trace
+
+
+# torch.compile runs the following itself, as is_traced().
+
+
+def scalar_params(name: str) -> tuple[tuple[str, str], ...]:
+    """Return (type, name) of the raw parameters of an operator's kernel that come by keyword."""
+    from pyptx._torch import naming
+
+    operator = naming.operator_of(name)
+    return () if operator.rule.pair is not None else operator.kernel.signature.free_params
+
+
+def kernel_name(name: str) -> str:
+    """Return the name of an operator's kernel."""
+    from pyptx._torch import naming
+
+    return naming.operator_of(name).kernel.signature.name
+
+
+def out_names(name: str, count: int) -> tuple[str, ...]:
+    """Return the names of the arguments by which an operator is told where to write."""
+    from pyptx._torch import naming
+
+    operator = naming.operator_of(name)
+    if count != len(operator.outputs):
+        operator.kernel.signature.bind_outputs(_unseen(count), {}, "cpu")
+    return operator.outputs
+
+
+def check_count(name: str, count: int) -> None:
+    """Refuse a call with more or fewer inputs than the kernel has."""
+    from pyptx._torch import naming
+
+    operator = naming.operator_of(name)
+    if count != len(operator.inputs):
+        operator.kernel.signature.bind_inputs(_unseen(count))
+
+
+def _unseen(count: int) -> list[Array]:
+    """Return so many arrays, to be refused for their number."""
+    return [Array((), "f32", "cpu")] * count
+
+
+_AT_TRACE_TIME: tuple[Any, ...] = (scalar_params, kernel_name, out_names, check_count)
+for _function in _AT_TRACE_TIME:
+    _function._dynamo_marked_constant = True
 
 
 def split_scalars(
-    key: str, args: Sequence[Any], keywords: dict[str, Any]
+    params: Sequence[tuple[str, str]], keywords: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return inputs and options of a call: what only a run knows is a tensor behind the inputs.
+    """Return the scalars of a call as tensors, None where one is not given, and the other keywords.
 
     A number that is written out in the graph would make a graph of its own. One that torch does
     not take for a constant goes as a CPU tensor: an operator's argument that is a float is taken
@@ -150,8 +214,10 @@ def split_scalars(
     import torch
     from torch.fx.experimental.symbolic_shapes import has_static_value
 
-    inputs, options, names = [*args], dict(keywords), []
-    for kind, name in scalar_params(key):
+    scalars: list[Any] = []
+    options = dict(keywords)
+    for kind, name in params:
+        scalars.append(None)
         value = options.get(name)
         if not isinstance(value, (int, float, torch.SymInt, torch.SymFloat)):
             continue
@@ -159,25 +225,19 @@ def split_scalars(
             options[name] = int(value)  # of which no tensor is made here
         # Python writes out no number for an infinity or a NaN.
         elif not has_static_value(value) or not math.isfinite(value):
-            inputs.append(_scalar_tensor(key, kind, name, value))
-            names.append(name)
+            scalars[-1] = _scalar_tensor(kind, name, value)
             del options[name]
-    if names:
-        options[SCALARS] = tuple(names)
-    return inputs, options
+    return scalars if any(scalar is not None for scalar in scalars) else [], options
 
 
-def _scalar_tensor(key: str, kind: str, name: str, value: Any) -> Any:
+def _scalar_tensor(kind: str, name: str, value: Any) -> Any:
     import torch
 
     if "f" in kind:
         # Exact for every number, and one of the operations that keep a float what it is.
         return torch.ones((), dtype=torch.float64, device="cpu") * value
     if isinstance(value, (float, torch.SymFloat)):
-        kernel = key.partition(":")[0]
-        raise RuntimeError(
-            f"kernel {kernel!r}: raw parameter {name!r} (.{kind}) cannot hold a float; pass an int"
-        )
+        raise RuntimeError(f"raw parameter {name!r} (.{kind}) cannot hold a float; pass an int")
     return torch.scalar_tensor(value, dtype=torch.int64, device="cpu")
 
 
@@ -190,42 +250,6 @@ def settled_numbers(keywords: dict[str, Any]) -> dict[str, Any]:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         settled[name] = guard_scalar(value) if is_number and not has_static_value(value) else value
     return settled
-
-
-def _options_text(keywords: dict[str, Any]) -> str:
-    return repr(settled_numbers(keywords)) if keywords else ""
-
-
-def _call_in_place(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    import torch
-
-    refusal = lost_gradients(torch, key.partition(":")[0], args, has_outs=False)
-    if refusal is not None:
-        raise RuntimeError(" ".join(refusal))
-    inputs, options = [*args], kwargs
-    if kwargs and scalar_params(key):
-        inputs, options = split_scalars(key, args, kwargs)
-    torch.ops.pyptx.call_in_place(key, inputs, _options_text(options))
-
-
-def _call_with(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    import torch
-
-    keywords = dict(kwargs)
-    outs = keywords.pop("out", None)
-    inputs = [*args]
-    if keywords and scalar_params(key):
-        inputs, keywords = split_scalars(key, args, keywords)
-    options = _options_text(keywords)
-    if outs is None:
-        first, *rest = _call(key, inputs, options) or (None,)
-        return (first, *rest) if rest else first
-    outs = [*outs] if isinstance(outs, (tuple, list)) else [outs]
-    refusal = lost_gradients(torch, key.partition(":")[0], (*args, *outs), has_outs=True)
-    if refusal is not None:
-        raise RuntimeError(" ".join(refusal))  # a class of our own is more than Dynamo can trace
-    torch.ops.pyptx.call_out(key, inputs, outs, options)
-    return tuple(outs) if len(outs) > 1 else outs[0]
 
 
 def call_kernel_via_torch(

@@ -6,10 +6,12 @@ Everything runs on CPU tensors (the emulator), and again on CUDA tensors where t
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,8 @@ torch = need("torch")
 
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 
-from pyptx._torch import graph, operators  # noqa: E402
+from pyptx._call import first_call  # noqa: E402
+from pyptx._torch import graph, inductor, kernel_operator, operators  # noqa: E402
 
 # By version, not by what was registered: with a newer one, missing operators are a failure.
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10):
@@ -76,9 +79,9 @@ def column_major(device: str) -> Any:
     return torch.randn(8, 4, device=device).t()
 
 
-def text_of(k: Any, *inputs: Any, outs: Any = None, options: str = "", **keywords: Any) -> str:
+def text_of(k: Any, *inputs: Any, outs: Any = None, **keywords: Any) -> str:
     """What an exported graph would carry."""
-    text = graph.of_call(k, inputs, outs, options, keywords)
+    text = graph.of_call(k, inputs, outs, keywords)
     assert text is not None
     assert "\n" in text
     return text
@@ -119,11 +122,28 @@ def test_opcheck(kind: str, device: str) -> None:
     torch.library.opcheck(launch_out, (list(inputs), outs, text))
 
 
-def test_opcheck_of_calls_by_name() -> None:
+@devices
+@pytest.mark.parametrize("kind", list(samples("cpu")))
+def test_opcheck_of_the_kernels_own_operator(kind: str, device: str) -> None:
+    k, inputs = samples(device)[kind]
+    packet = kernel_operator.packet_of(k._operator_name)
+    expected = k(*inputs)
+    outputs = expected if isinstance(expected, tuple) else (expected,)
+    made = packet.default(*inputs)
+    assert all(map(torch.equal, made if isinstance(made, tuple) else (made,), outputs))
+    torch.library.opcheck(packet.default, inputs)
+    names = k.signature.tensors[len(inputs) :]
+    outs = {n: torch.zeros_like(output) for n, output in zip(names, outputs, strict=True)}
+    packet.out(*inputs, **outs)
+    assert all(map(torch.equal, outs.values(), outputs))
+    torch.library.opcheck(packet.out, inputs, outs)
+
+
+def test_opcheck_of_template_values() -> None:
     k = sample_kernels.build_vector_add()
-    a, out = torch.randn(64), torch.zeros(64)
-    torch.library.opcheck(torch.ops.pyptx.call.default, (k._op_key, [a, a], "{'BLOCK': 128}"))
-    torch.library.opcheck(torch.ops.pyptx.call_out.default, (k._op_key, [a, a], [out], ""))
+    a = torch.randn(64)
+    packet = kernel_operator.packet_of(k._operator_name)
+    torch.library.opcheck(packet.default, (a, a), {"options": "{'BLOCK': 128}"})
 
 
 def compiled_with_graphs(function: Any, **options: Any) -> tuple[Any, list[str]]:
@@ -138,17 +158,14 @@ def compiled_with_graphs(function: Any, **options: Any) -> tuple[Any, list[str]]
     return torch.compile(function, backend=backend, fullgraph=True, **options), codes
 
 
-def test_graphs_hold_the_name_and_those_of_symbolic_shapes_the_call() -> None:
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_graphs_hold_the_kernels_own_operator(dynamic: bool) -> None:
     k = sample_kernels.build_vector_add()
     a = torch.randn(64)
-    compiled, codes = compiled_with_graphs(lambda a: k(a, a))
+    compiled, codes = compiled_with_graphs(lambda a: k(a, a), dynamic=dynamic)
     assert torch.equal(compiled(a), a + a)
     [code] = codes
-    name = text_of(k, a, a).partition("\n")[0]
-    assert f"pyptx.launch_one.default([arg0_1, arg0_1], '{name}')" in code
-    dynamic, codes = compiled_with_graphs(lambda a: k(a, a), dynamic=True)
-    assert torch.equal(dynamic(a), a + a)
-    assert "pyptx.call.default" in codes[0]
+    assert f"torch.ops.pyptx.{k._operator_name}.default(arg" in code
 
 
 def test_a_compiled_graph_follows_what_the_kernel_reads() -> None:
@@ -167,9 +184,9 @@ def test_a_compiled_graph_follows_what_the_kernel_reads() -> None:
     for factor in (2.0, 3.0, 2.0):
         assert all(torch.equal(y, x * factor) for y in compiled(x))
     [code] = codes  # not compiled again
-    assert code.count("pyptx.launch") == 2
+    assert code.count(f"pyptx.{first._operator_name}.default") == 2
     factor = "three"
-    with pytest.raises(RuntimeError, match=r"PTX0813.*scale"):
+    with pytest.raises(pyptx.VerifyError, match="PTX0234"):
         compiled(x)
     factor = 4.0
     assert all(torch.equal(y, x * factor) for y in compiled(x))
@@ -184,16 +201,16 @@ def test_a_compiled_graph_follows_after_an_interrupt(monkeypatch: pytest.MonkeyP
         ptx.inst.st.global_.f32(ptx.addr(py), reg.scalar(f32, init=number[0]))
         ptx.ret()
 
-    def interrupted(*parts: Any) -> Any:
+    def interrupted(*parts: Any, **named: Any) -> Any:
         raise KeyboardInterrupt
 
     compiled = torch.compile(lambda x: write(x), backend="aot_eager", fullgraph=True)
     x = torch.zeros(1)
     assert compiled(x) == 1.0
     number[0] = 2.0
-    for maker in ("SavedKernel", "GraphKernel"):
+    for maker in ("prepare", "emulate"):
         with monkeypatch.context() as patch:
-            patch.setattr(graph._core, maker, interrupted)
+            patch.setattr(first_call, maker, interrupted)
             with pytest.raises((RuntimeError, KeyboardInterrupt)):
                 compiled(x)
     assert compiled(x) == 2.0
@@ -202,13 +219,12 @@ def test_a_compiled_graph_follows_after_an_interrupt(monkeypatch: pytest.MonkeyP
 def test_a_compiled_graph_outlives_its_kernel() -> None:
     x = torch.randn(32)
     k = sample_kernels.build_scale(3.0)
-    name = graph._name  # the name that a compiled graph would hold
-    call = graph._Call(k, [graph._array(x)], None, {})
-    captures = k._refreshed().captures
-    text = name(call.settle(k, captures), k, "", call, captures)
-    assert torch.equal(launch([x], text)[0], 3 * x)
+    operator = kernel_operator.packet_of(k._operator_name).default
+    gone = weakref.ref(k)
     del k
-    assert torch.equal(launch([x], text)[0], 3 * x)
+    gc.collect()
+    assert gone() is not None
+    assert torch.equal(operator(x), 3 * x)
 
 
 @devices
@@ -339,17 +355,17 @@ def test_a_written_output_cannot_be_differentiated_through() -> None:
 def test_calls_that_no_text_can_stand_for() -> None:
     k = sample_kernels.build_vector_add()
     empty = torch.empty(0)
-    assert graph.of_call(k, (empty, empty), None, "", {}) is None
+    assert graph.of_call(k, (empty, empty), None, {}) is None
     meta = torch.empty(8, device="meta")
-    assert graph.of_call(k, (meta, meta), None, "", {}) is None
+    assert graph.of_call(k, (meta, meta), None, {}) is None
     opaque = sample_kernels.build_scale(iter(()))  # type: ignore[arg-type]
     x = torch.randn(32)
-    assert graph.of_call(opaque, (x,), None, "", {}) is None
+    assert graph.of_call(opaque, (x,), None, {}) is None
 
 
-def test_a_kernel_of_another_process_is_named_with_the_ways_out() -> None:
-    with pytest.raises(LaunchError, match=r"calls kernel 'gone'.*strict=False"):
-        torch.ops.pyptx.call("gone:0:00", [torch.ones(8)], "")
+def test_an_operator_of_another_process_is_named_with_the_ways_out() -> None:
+    with pytest.raises(LaunchError, match=r"operator 'gone_0'.*strict=False"):
+        inductor.kernel_of("gone_0")
 
 
 # --- other processes ----------------------------------------------------------------------------
@@ -362,12 +378,10 @@ torch_support.register_operators()
 program = torch.export.load(sys.argv[1])
 x = torch.arange(64.0)
 from support import sample_kernels
-from pyptx._torch import graph
 k = sample_kernels.build_vector_add()
-text = graph.of_call(k, (x, x), None, "", {})
 compiled = torch.compile(k, backend="aot_eager")
 is_right = torch.equal(program.module()(x), 4 * x) and torch.equal(compiled(x, x), 2 * x)
-print(json.dumps([is_right, text.partition(chr(10))[0]]))
+print(json.dumps([is_right, k._operator_name]))
 """
 
 
@@ -395,4 +409,4 @@ def test_an_exported_program_runs_in_another_process(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     is_right, name = json.loads(done.stdout.splitlines()[-1])
     assert is_right
-    assert name == text_of(k, x, x).partition("\n")[0]  # what Inductor's caches look up
+    assert name == k._operator_name  # what the caches of torch look up

@@ -21,8 +21,8 @@ torch = need("torch")
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
 
-from pyptx import torch_support  # noqa: E402
-from pyptx._torch import operators  # noqa: E402
+from pyptx._call import first_call  # noqa: E402
+from pyptx._torch import graph, kernel_operator  # noqa: E402
 
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10):
     pytest.skip("torch takes operators like ours from 2.10 on", allow_module_level=True)
@@ -38,7 +38,6 @@ newer_torch = pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13),
     reason="this torch takes such numbers for constants",
 )
-call = torch.ops.pyptx.call.default
 launch_one = torch.ops.pyptx.launch_one.default
 
 
@@ -114,10 +113,10 @@ def test_graphs_carry_the_kernel_and_take_the_numbers() -> None:
     for alpha, count in ((1.5, 3), (2.5, 4), (3.5, 5)):
         check(compiled(tensor(), alpha, count), alpha, count)
     counts = []
-    for graph in graphs:
-        [node] = [node for node in graph.graph.nodes if node.target is launch_one]
-        counts.append(len(node.args[0]))
-        assert not [node for node in graph.graph.nodes if node.target is call]
+    for module in graphs:
+        packet = operator_of(k)
+        [node] = [node for node in module.graph.nodes if node.target is packet.default]
+        counts.append(len(node.args))
     assert counts == [1, 3]  # the first has constants
 
 
@@ -282,7 +281,7 @@ def test_numbers_of_64_bits() -> None:
 
 
 @newer_torch
-@pytest.mark.parametrize("dynamic", [None, True])  # through pyptx::launch, and pyptx::call
+@pytest.mark.parametrize("dynamic", [None, True])  # with sizes that are numbers, and symbolic ones
 def test_what_a_type_cannot_hold_is_refused_at_the_call(dynamic: bool | None) -> None:
     k = make_scale()
     compiled = torch.compile(
@@ -311,19 +310,26 @@ def test_exported_programs_hold_numbers_or_take_them() -> None:
     assert len(node.args[0]) == 2  # alpha is a number, and stays it
 
 
+def operator_of(k: Any) -> Any:
+    return kernel_operator.packet_of(k._operator_name)
+
+
 def test_opcheck() -> None:
     k = make_scale()
+    packet = operator_of(k)
     half, seven = torch.tensor(0.5, dtype=torch.float64), torch.tensor(7)
-    inputs = [tensor(), half, seven]
-    options = repr({torch_support.SCALARS: ("alpha", "count")})
-    torch.library.opcheck(call, (k._op_key, inputs, options))
-    call_out = torch.ops.pyptx.call_out.default
-    torch.library.opcheck(call_out, (k._op_key, inputs, [torch.empty(40)], options))
-    [result] = call(k._op_key, inputs, options)
-    check(result, 0.5, 7)
+    arguments = (tensor(), half, seven)
+    torch.library.opcheck(packet.default, arguments)
+    torch.library.opcheck(packet.out, arguments, {"Y": torch.empty(40)})
+    check(packet.default(*arguments), 0.5, 7)
+    check(packet.default(tensor(), None, seven, options="{'alpha': 2.0}"), 2.0, 7)
+    assert str(packet.default._schema).endswith(
+        '(Tensor X, Tensor? alpha=None, Tensor? count=None, *, str options="") -> Tensor'
+    )
 
-    inner = operators._Arguments(k._op_key, inputs, options)
-    text = operators.graph.of_call(k, inner.tensors, None, options, inner.keywords)
+    inputs = [*arguments]
+    unknown = dict.fromkeys(("alpha", "count"), first_call.UNKNOWN)
+    text = graph.of_call(k, inputs[:1], None, unknown)
     assert "\nscalar f32 - alpha\nscalar u32 - count\n" in text
     torch.library.opcheck(launch_one, (inputs, text))
     check(launch_one(inputs, text), 0.5, 7)

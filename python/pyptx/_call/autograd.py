@@ -13,10 +13,12 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pyptx import _core
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
 from pyptx._kept import Kept
 from pyptx.specs import Layout
+from pyptx.torch_support import call_operator, is_traced
 
 #: Functions of JAX that a pair keeps, one for the keywords of a call.
 MOST_KEPT = 256
@@ -24,7 +26,7 @@ MOST_KEPT = 256
 NEEDED = "needs_input_grad"
 
 
-class DifferentiableKernel:
+class DifferentiableKernel(_core.OperatorBase):
     """What `differentiable_kernel` returns: call it like the forward kernel."""
 
     def __init__(
@@ -67,6 +69,8 @@ class DifferentiableKernel:
         # A folder of such a name on sys.path is a module too, but has no arrays.
         torch: Any = sys.modules.get("torch")
         if hasattr(torch, "Tensor") and any(isinstance(item, torch.Tensor) for item in inputs):
+            if is_traced() and self._operator_name:
+                return call_operator(self._operator_name, inputs, keywords)
             names = tuple(keywords)
             _make_functions(self._key, *names)
             plain, transformed = getattr(self._functions, attribute_of(names))
@@ -85,6 +89,16 @@ class DifferentiableKernel:
         if hasattr(jax, "Array") and any(isinstance(item, jax.Array) for item in inputs):
             return self._jax_function(jax, keywords)(*inputs)
         return self.forward(*inputs, **keywords)
+
+    def _name_operator(self) -> str:
+        """Return the name of the operator by which graphs call the pair; "" where it has none."""
+        from pyptx._torch import naming
+
+        return naming.name_pair(self)
+
+    def facts(self) -> tuple[Any, ...]:
+        """Return what joins the two kernels."""
+        return self.saved, self.grad_count, self.public, self._asks_what_is_needed
 
     def _jax_function(self, jax: Any, keywords: dict[str, Any]) -> Any:
         from pyptx._jax import gradients

@@ -65,19 +65,19 @@ def _in_order(reads: Reads) -> tuple[list[str], list[str], list[str], frozenset[
     return sorted(reads.named), sorted(others), sorted(reads.strings), every
 
 
-class _Same:
+class Same:
     """Stands for one object in a key. Holds it: a freed object's address is soon another's."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
-        self._value = value
+        self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._value is other._value
+        return isinstance(other, Same) and self.value is other.value
 
     def __hash__(self) -> int:
-        return id(self._value)
+        return id(self.value)
 
 
 class Walk:
@@ -148,10 +148,10 @@ class Walk:
         root = kinds.root_of(module)
         return root not in self._packages and kinds.is_installed(root)
 
-    def _give_up(self, value: Any) -> _Same:
+    def _give_up(self, value: Any) -> Same:
         if not self._is_implied:
             self.opaque.append(Unwatched(self._trail, value))
-        return _Same(value)
+        return Same(value)
 
     def give_up_on_depth(self) -> None:
         """Say that what was being looked at is too deep to be compared."""
@@ -257,7 +257,7 @@ class Walk:
             for name in self._strings:
                 found = self._item(members, name)
                 if found is not _MISSING:
-                    self._later.append((_Same(members), name, found, Trail(code, name)))
+                    self._later.append((Same(members), name, found, Trail(code, name)))
         package = str(members.get("__package__") or members.get("__name__"))
         for imported in names.imported:
             *parents, last = modules_named(imported, package)
@@ -270,7 +270,7 @@ class Walk:
                 yield last, self._along(Trail(code, last), self._item(sys.modules, last))
             for name in parents:
                 found = self._item(sys.modules, name)
-                self._later.append((_Same(sys), name, found, Trail(code, name)))
+                self._later.append((Same(sys), name, found, Trail(code, name)))
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class Walk:
         if kind is types.FunctionType:
             # Not by __module__, which functools.wraps copies.
             if self._is_left_alone(value.__globals__.get("__name__")):
-                return _Same(value)
+                return Same(value)
             return self.function(value)
         if kind is types.MethodType:
             return ("method", self.value(value.__func__), self.value(value.__self__))
@@ -321,7 +321,7 @@ class Walk:
         if issubclass(kind, type):
             return self._class(value)
         if kinds.is_same_by_identity(value):
-            return _Same(value)
+            return Same(value)
         if kinds.is_path(value):
             return (kind, str(value))
         if kind is types.MappingProxyType:
@@ -335,7 +335,7 @@ class Walk:
         """
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType) or kinds.hides_state(type(owner)):
-            return _Same(value)
+            return Same(value)
         return ("method", value.__name__, self.value(owner))
 
     def _wrapper(self, value: Any, base: type, name: str) -> Any:
@@ -351,10 +351,10 @@ class Walk:
         seen = self._visited(value)
         if seen is not None:
             return seen
-        self._later.append((_Same(value), "__class__", type(value), self._trail))
+        self._later.append((Same(value), "__class__", type(value), self._trail))
         state = self._instance_dict(value)
         held = [self.value(item) for name, item in state.items() if name != "__objclass__"]
-        return (_Same(value), *held)
+        return (Same(value), *held)
 
     def _contents(self, value: Any) -> Any:
         """Return what a tuple or a frozenset holds."""
@@ -392,7 +392,7 @@ class Walk:
 
     def _module(self, value: types.ModuleType) -> tuple[Any, ...]:
         """Return a module: itself, and those of its members that the code names."""
-        token = ("is", _Same(value))
+        token = ("is", Same(value))
         if self._is_left_alone(value.__name__) or self._visited(value) is not None:
             return token
         members = vars(value)
@@ -406,7 +406,7 @@ class Walk:
 
     def _class(self, value: type) -> tuple[Any, ...]:
         """Return a class: itself, those of its members that the code names, special methods."""
-        token = ("is", _Same(value))
+        token = ("is", Same(value))
         is_left_alone = kinds.is_fixed_class(value) or (
             self._is_implied and self._is_foreign(value.__module__)
         )
@@ -434,7 +434,7 @@ class Walk:
         if kinds.is_array(kind):
             return self._array(value)
         if self._is_implied and self._is_foreign(kind.__module__):
-            return _Same(value)
+            return Same(value)
         seen = self._visited(value)
         if seen is not None:
             return seen

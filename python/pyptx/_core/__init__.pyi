@@ -822,7 +822,15 @@ class Entry:
 
 def torch_indirect(allow_direct: bool | None) -> str: ...
 
-class KernelBase:
+class OperatorBase:
+    """An object that torch calls by an operator."""
+
+    @property
+    def _operator_name(self) -> str: ...
+    def _watch_operator(self, name: str, guards: tuple[Guards, ...]) -> str: ...
+    def _forget_operator(self) -> None: ...
+
+class KernelBase(OperatorBase):
     """An object that is called through its _entry."""
 
     _entry: Entry

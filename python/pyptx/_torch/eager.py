@@ -84,7 +84,7 @@ def _refuse_tensors(
 ) -> None:
     """Refuse tensors that no way of running takes."""
     tensors = (*args, *(outs or ()))
-    _refuse_tangents(kernel, tensors)
+    refuse_tangents(kernel, tensors)
     _refuse(kernel, args, outs, kind_problem)
     if outs is not None or not kernel.out_specs:
         refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
@@ -92,7 +92,7 @@ def _refuse_tensors(
             refuse("NoGradient", *refusal)
 
 
-def _refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
+def refuse_tangents(kernel: Kernel, tensors: Sequence[torch.Tensor]) -> None:
     """Refuse forward-mode differentiation: torch would take the derivative for zero."""
     if forward_ad._current_level >= 0 and any(map(_has_tangent, tensors)):
         refuse(
@@ -157,7 +157,7 @@ _inside = _Inside()
 def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
     if _inside.value:
         return False
-    return _are_odd(tensors) or _is_recorded(tensors) or _is_watched()
+    return _are_odd(tensors) or is_recorded(tensors) or _is_watched()
 
 
 def _are_odd(tensors: Sequence[torch.Tensor]) -> bool:
@@ -171,7 +171,7 @@ def are_plain(tensors: Sequence[torch.Tensor]) -> bool:
         return not (_inside.value or is_differentiated or _are_odd(tensors) or _is_watched())
 
 
-def _is_recorded(tensors: Sequence[torch.Tensor]) -> bool:
+def is_recorded(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether autograd keeps what is done to these tensors."""
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
 
@@ -195,7 +195,7 @@ def not_plain(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> tuple[st
         problem = plain_problem(tensor)
         if problem is not None:
             return "ArrayMemory", f"argument {name!r} {problem}"
-        if _is_recorded([tensor]):
+        if is_recorded([tensor]):
             return "NoGradient", (
                 f"argument {name!r} requires a gradient, of which this launch would keep no "
                 f"record; call the kernel itself, .detach() the tensor, or launch under "
@@ -315,7 +315,7 @@ def emulate(
                 )
         if _is_watched():
             refuse("LaunchPlace", f"kernel {name!r}:", _WATCHED)
-        if not _is_recorded(args):
+        if not is_recorded(args):
             return run(*args), report
     return _NoBackward.apply(name, run, *args), report
 

@@ -25,6 +25,7 @@
 #include "call/entry.h"
 #include "call/guards.h"
 #include "call/keywords.h"
+#include "call/operator_base.h"
 #include "call/table.h"
 #include "errors.h"
 #include "interrupts.h"
@@ -306,6 +307,7 @@ void bind_runtime(nb::module_& m) {
   bind_torch_op(m);
   bind_guards(m);
   bind_entry(m);
+  bind_operator_base(m);
   bind_kernel_base(m);
 }
 

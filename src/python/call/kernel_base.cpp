@@ -10,11 +10,14 @@
 
 #include <cstddef>
 
+#include "call/operator_base.h"
+
 namespace pyptx::python {
 namespace {
 
 struct KernelBase {
-  PyObject_HEAD vectorcallfunc vectorcall;
+  OperatorBase operated;
+  vectorcallfunc vectorcall;
   PyObject* entry;
 };
 
@@ -40,14 +43,13 @@ PyObject* kernel_new(PyTypeObject* type, PyObject*, PyObject*) {
 }
 
 int kernel_traverse(PyObject* object, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(object));
   Py_VISIT(reinterpret_cast<KernelBase*>(object)->entry);
-  return 0;
+  return operator_traverse(object, visit, arg);
 }
 
 int kernel_clear(PyObject* object) {
   Py_CLEAR(reinterpret_cast<KernelBase*>(object)->entry);
-  return 0;
+  return operator_clear(object);
 }
 
 void kernel_dealloc(PyObject* object) {
@@ -99,7 +101,7 @@ PyMethodDef install_method = {
 }  // namespace
 
 void bind_kernel_base(nanobind::module_& m) {
-  PyObject* type = PyType_FromSpec(&kernel_spec);
+  PyObject* type = PyType_FromSpecWithBases(&kernel_spec, m.attr("OperatorBase").ptr());
   if (type == nullptr) throw nanobind::python_error();
   base_type = reinterpret_cast<PyTypeObject*>(type);
   m.attr("KernelBase") = nanobind::handle(type);
