@@ -115,12 +115,17 @@ _LARGEST_INT64 = (1 << 63) - 1
 
 
 def call_operator(name: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Call the operator of that name; read by torch.compile, so it names little."""
-    namespace, _, base = name.rpartition("::")
-    packet = getattr(_operators if not namespace else _namespace(namespace), base)
-    check_count(name, len(args))
-    if not keywords and base[-1] != "_":
-        return packet.default(*args)
+    """Call the operator of that name. Read by torch.compile, so it is short and names little."""
+    if not keywords and takes(name, len(args)):
+        return getattr(_operators, name).default(*args)
+    return _call_operator_with(name, args, keywords)
+
+
+def _call_operator_with(name: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    import torch
+
+    namespace, base = parts_of(name, len(args))
+    packet = getattr(getattr(torch.ops, namespace), base)
     keywords = dict(keywords)
     outs = keywords.pop("out", None)
     scalars: list[Any] = []
@@ -138,12 +143,6 @@ def call_operator(name: str, args: Sequence[Any], keywords: dict[str, Any]) -> A
     named = dict(zip(out_names(name, len(several)), several, strict=True))
     packet.out(*args, *scalars, **named, **options)
     return tuple(several) if len(several) > 1 else several[0]
-
-
-def _namespace(name: str) -> Any:
-    import torch
-
-    return getattr(torch.ops, name)
 
 
 def refuse_lost(name: str, tensors: Sequence[Any], has_outs: bool) -> None:
@@ -183,13 +182,22 @@ def out_names(name: str, count: int) -> tuple[str, ...]:
     return operator.outputs
 
 
-def check_count(name: str, count: int) -> None:
-    """Refuse a call with more or fewer inputs than the kernel has."""
+def takes(name: str, count: int) -> bool:
+    """Whether an operator of ours has so many inputs, and returns what it makes."""
+    from pyptx._torch import naming
+
+    return count == len(naming.operator_of(name).inputs) and "::" not in name and name[-1] != "_"
+
+
+def parts_of(name: str, count: int) -> tuple[str, str]:
+    """Return the namespace and the name within it; refuses another number of inputs."""
     from pyptx._torch import naming
 
     operator = naming.operator_of(name)
     if count != len(operator.inputs):
         operator.kernel.signature.bind_inputs(_unseen(count))
+    namespace, _, base = name.rpartition("::")
+    return namespace or "pyptx", base
 
 
 def _unseen(count: int) -> list[Array]:
@@ -197,7 +205,7 @@ def _unseen(count: int) -> list[Array]:
     return [Array((), "f32", "cpu")] * count
 
 
-_AT_TRACE_TIME: tuple[Any, ...] = (scalar_params, kernel_name, out_names, check_count)
+_AT_TRACE_TIME: tuple[Any, ...] = (takes, parts_of, scalar_params, kernel_name, out_names)
 for _function in _AT_TRACE_TIME:
     _function._dynamo_marked_constant = True
 

@@ -48,6 +48,7 @@ class DifferentiableKernel(_core.OperatorBase):
         self.grad_count = _grad_count(num_grad_inputs, count)
         #: Outputs that the call returns; those behind them are for the backward alone.
         self.public = _public_count(private_outputs, len(forward.out_specs))
+        self._is_partly_shown = self.public < len(forward.out_specs)
         self._asks_what_is_needed = _takes(backward, NEEDED)
         self._functions = _Functions()
         self._jax_functions: Kept[Any, Any] = Kept(MOST_KEPT)
@@ -63,14 +64,16 @@ class DifferentiableKernel(_core.OperatorBase):
         """
         if out is not None:
             return self._written(inputs, out, keywords)
+        # Read by torch.compile; whatever is named is compared before each compiled call.
+        if is_traced() and self._operator_name:
+            outputs = call_operator(self._operator_name, inputs, keywords)
+            return self._shown(outputs) if self._is_partly_shown else outputs
         return self._shown(self._run(inputs, keywords))
 
     def _run(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         # A folder of such a name on sys.path is a module too, but has no arrays.
         torch: Any = sys.modules.get("torch")
         if hasattr(torch, "Tensor") and any(isinstance(item, torch.Tensor) for item in inputs):
-            if is_traced() and self._operator_name:
-                return call_operator(self._operator_name, inputs, keywords)
             names = tuple(keywords)
             _make_functions(self._key, *names)
             plain, transformed = getattr(self._functions, attribute_of(names))

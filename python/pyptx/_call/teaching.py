@@ -6,7 +6,7 @@ It is taught what it can tell apart by itself, in the arrays of any framework th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core
@@ -40,8 +40,12 @@ def teach(
     prepared: Prepared,
     memory: Sequence[Array],
     device_type: str,
+    recorded: Callable[..., Any] | None = None,
 ) -> None:
-    """Let the C entry answer for calls like this one, where it can tell them."""
+    """Let the C entry answer for calls like this one, where it can tell them.
+
+    `recorded` is called instead on tensors of which autograd keeps a record.
+    """
     if not (prepared.is_current and is_repeatable(kernel, captures, memory)):
         return
     live, watched = kernel._live, prepared.watched
@@ -66,4 +70,5 @@ def teach(
         keywords={name: value for name, value in keywords.items() if name not in names},
         guards=watched if len(watched) else None,
         grid=grid_of_scalars(kernel.grid, prepared.values, names),
+        recorded=recorded,
     )

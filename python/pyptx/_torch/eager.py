@@ -7,6 +7,7 @@ see are operators (`operators`).
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
 from torch.autograd.graph import increment_version
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
@@ -69,6 +71,8 @@ def call(
         _refuse_tensors(kernel, args, outs)
         is_transformed = not written and _is_differentiated_by_function(tensors)
         if not is_transformed and not _needs_operator(tensors):
+            if is_recorded(tensors):
+                return recorder(kernel, keywords)(*args)
             return run_plain(kernel, captures, args, outs, keywords)
     if is_transformed:
         name = kernel.signature.name
@@ -135,6 +139,34 @@ class _NoBackward(torch.autograd.Function):  # type: ignore[misc]
         return refuse_backward(ctx, *grads)
 
 
+class _Alone(_SingleLevelFunction):  # type: ignore[misc]
+    """The node of a kernel's call where nobody but autograd looks: it refuses to go backward."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, run: Callable[..., Any], *args: torch.Tensor) -> Any:
+        ctx.kernel_name = name
+        return run(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return refuse_backward(ctx, *grads)
+
+
+def recorder(kernel: Kernel, keywords: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return what calls a kernel on tensors of which autograd keeps a record.
+
+    Inside of the node nothing is recorded, so the entry launches there.
+    """
+    entry: Callable[..., Any] = kernel._live.entry
+    run = functools.partial(entry, **keywords) if keywords else entry
+    return functools.partial(_record, kernel.signature.name, run)
+
+
+def _record(name: str, run: Callable[..., Any], *args: torch.Tensor) -> Any:
+    node = _NoBackward if torch._C._are_functorch_transforms_active() else _Alone
+    return node.apply(name, run, *args)
+
+
 def refuse_backward(ctx: Any, *grads: Any) -> Any:
     """Raise what a kernel alone says to a gradient."""
     refuse(
@@ -157,7 +189,7 @@ _inside = _Inside()
 def _needs_operator(tensors: Sequence[torch.Tensor]) -> bool:
     if _inside.value:
         return False
-    return _are_odd(tensors) or is_recorded(tensors) or _is_watched()
+    return _are_odd(tensors) or _is_watched()
 
 
 def _are_odd(tensors: Sequence[torch.Tensor]) -> bool:
@@ -256,7 +288,10 @@ def run_plain(
         fresh = len(results) if outs is None else 0
         first_call.emulate(prepared, memory, None, read_only=read_only, fresh=fresh)
     _tell_autograd(kernel, args, outs)
-    teach(kernel, captures, keywords, prepared, memory, device.type)
+    scalars = [name for _, name in prepared.run_time]
+    # The entry hands on tensors alone.
+    recorded = recorder(kernel, keywords) if kernel.out_specs and not scalars else None
+    teach(kernel, captures, keywords, prepared, memory, device.type, recorded)
     return first_call.unpack(results)
 
 

@@ -232,7 +232,7 @@ def new_tensor(
 ) -> torch.Tensor:
     """Return a tensor on the same device; `shape` may be symbolic."""
     tensor: torch.Tensor = first_call.in_order(
-        lambda name, extents: like.new_empty(extents, dtype=torch_dtype(name)),
+        lambda name, extents: torch.empty(extents, dtype=torch_dtype(name), device=like.device),
         dtype,
         shape,
         is_column,
