@@ -167,8 +167,8 @@ class Kernel(_core.KernelBase):
     def ptx(self, **kwargs: Any) -> str:
         """Trace and emit PTX text.
 
-        Pass template values (BM, BN, ...) and dimensions (M, N, K, ...) to specialise; defaults
-        of the function's signature fill in the rest:
+        Pass template values (BM, BN, ...), dimensions (M, N, K, ...) and element types that have
+        names (T=bf16) to specialise; defaults of the function's signature fill in the rest:
         `print(my_kernel.ptx(M=4096, N=4096, K=4096, BM=128))`.
         """
         return self._inspect(kwargs)[0].text
@@ -235,7 +235,10 @@ class Kernel(_core.KernelBase):
             else spec.resolve_shape(values)
             for spec in specs
         )
-        dtypes = tuple(None if spec is None else spec.dtype_name for spec in specs)
+        dtypes = tuple(
+            None if spec is None else signature.declared.type_of(index, values) or None
+            for index, spec in enumerate(specs)
+        )
         target = first_call.resolve_target(self._arch, None)
         facts = Facts(shapes, dtypes, template, target)
         tracing = self.specializer.trace(facts, self._refreshed().captures)
@@ -417,6 +420,7 @@ _TAKEN = {
 def _clashes(signature: Signature) -> dict[str, str]:
     """Return what to say of each way that has a keyword of its own named like one of ours."""
     ours = dict.fromkeys(signature.dims, "dimension")
+    ours |= dict.fromkeys(signature.type_names, "element type")
     ours |= {name: "raw parameter" for _, name in signature.raw_params}
     ours |= dict.fromkeys(signature.template_params, "template parameter")
     return {

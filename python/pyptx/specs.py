@@ -53,12 +53,24 @@ class Tile:
 
     `Tile("M", "K", bf16, Layout.ROW)`: dimensions are numbers or names, then the element type,
     then the layout; both may also be given by keyword. A tile without element type takes any.
+    `dtype="T"` takes any too, but the same wherever the kernel's tiles say "T": a name of yours
+    that begins with a capital letter, as no type does. `partial="B"` says that an output is a sum
+    over the batch dimension B: values for the parts of a batch are added, not put together.
     `tma_box` is the box of one tensor copy in the order of the dimensions. `tma_rank=3` views
     a (rows, cols) matrix as (64 elements, rows, cols/64), so that a box can be wider than the
     swizzle span; `tma_padding` pads the inner box of that view to 72 elements.
     """
 
-    __slots__ = ("_dtype_name", "dims", "dtype", "layout", "tma_box", "tma_padding", "tma_rank")
+    __slots__ = (
+        "_dtype_name",
+        "dims",
+        "dtype",
+        "layout",
+        "partial",
+        "tma_box",
+        "tma_padding",
+        "tma_rank",
+    )
 
     dims: tuple[int | str, ...]
     dtype: Any
@@ -66,6 +78,7 @@ class Tile:
     tma_box: tuple[int, ...] | None
     tma_rank: int
     tma_padding: bool
+    partial: str | None
 
     def __init__(
         self,
@@ -75,6 +88,7 @@ class Tile:
         tma_box: Sequence[int] | None = None,
         tma_rank: int = 2,
         tma_padding: bool = False,
+        partial: str | None = None,
     ) -> None:
         dims: list[int | str] = []
         for item in dims_and_dtype:
@@ -88,13 +102,17 @@ class Tile:
             else:
                 dims.append(_dimension(item))
         self.dims = tuple(dims)
-        self.dtype = from_name(ptx_name(dtype)) if isinstance(dtype, str) else dtype
+        is_open = isinstance(dtype, str) and _core.is_type_name(dtype)
+        self.dtype = dtype if is_open or not isinstance(dtype, str) else from_name(ptx_name(dtype))
         # Kept as text, which torch.compile can read; element types are objects of the core.
         self._dtype_name = None if self.dtype is None else ptx_name(self.dtype)
         self.layout = Layout(layout)
         self.tma_box = None if tma_box is None else tuple(int(edge) for edge in tma_box)
         self.tma_rank = tma_rank
         self.tma_padding = tma_padding
+        if partial is not None and not isinstance(partial, str):
+            refuse("OptionType", "partial", "the name of a dimension, as in 'B'", repr(partial))
+        self.partial = partial
         if not is_read_by_dynamo():
             _core.check_tile(self)
 
@@ -110,8 +128,14 @@ class Tile:
 
     @property
     def dtype_name(self) -> str | None:
-        """Name of the element type, None where any is taken."""
+        """Name of the element type, or the name that stands for one; None where any is taken."""
         return self._dtype_name
+
+    @property
+    def type_name(self) -> str | None:
+        """The name whose type each call gives ("T"), None where the type is declared, or any."""
+        name = self._dtype_name
+        return name if name is not None and _core.is_type_name(name) else None
 
     def resolve_shape(self, env: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the shape with every name replaced by its value in `env`."""
@@ -161,6 +185,9 @@ class Tile:
         box_cols: int | None,
     ) -> Tile:
         bits = element_bits(ptx_name(dtype))
+        if bits == 0:
+            why = f"needs an element type, whose width its box depends on, not {dtype!r}"
+            refuse("DeclarationType", "Tile.wgmma_a and Tile.wgmma_b:", why)
         if box_rows is None:
             box_rows = min(rows, _WGMMA_ROWS) if isinstance(rows, int) else _WGMMA_ROWS
         if box_cols is None:
@@ -183,6 +210,7 @@ class Tile:
             self.tma_box,
             self.tma_rank,
             self.tma_padding,
+            self.partial,
         )
 
     def __eq__(self, other: object) -> bool:

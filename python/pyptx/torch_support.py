@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pyptx._call.element_types import element_bits, ptx_name
 from pyptx._call.refusals import is_read_by_dynamo
 from pyptx._call.signature import Array
 from pyptx.specs import Tile
@@ -256,8 +257,21 @@ def settled_numbers(keywords: dict[str, Any]) -> dict[str, Any]:
     settled = {}
     for name, value in keywords.items():
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        settled[name] = guard_scalar(value) if is_number and not has_static_value(value) else value
+        if is_number and not has_static_value(value):
+            value = guard_scalar(value)
+        is_literal = is_number or value is None or isinstance(value, (bool, str, tuple, list, dict))
+        settled[name] = value if is_literal else _type_text(value)
     return settled
+
+
+def _type_text(value: Any) -> Any:
+    """Return the name of an element type, which a graph can write out; others as they are."""
+    name = ptx_name(value)
+    return name if element_bits(name) else value
+
+
+# torch.compile runs it itself, as is_traced().
+_type_text._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def call_kernel_via_torch(

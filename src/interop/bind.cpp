@@ -98,24 +98,19 @@ diag::Status check_overlap(std::string_view kernel, const Tensors& tensors,
 class Side {
  public:
   Side(const Signature& signature, std::span<const Argument> arguments, std::string_view role,
-       Sizes& sizes, const SizeRules& rules)
+       Bound& bound, const SizeRules& rules)
       : signature_(signature),
         arguments_(arguments),
         role_(role),
-        sizes_(sizes),
-        known_(sizes.count()),
+        sizes_(bound.sizes),
+        types_(bound.types),
+        known_(sizes_.count()),
+        known_types_(types_.count()),
         rules_(rules) {}
 
   diag::Status check(std::size_t index, const Array& array) {
     const Tile& tile = arguments_[index].tile;
-    if (!tile.dtype.empty() && !accepts(tile.dtype, array.dtype)) {
-      const auto both = [](std::string_view dtype) {
-        return concat(framework_name(dtype), " (", dtype, ")");
-      };
-      return diag::fail(Kind::ArrayElements,
-                        {subject(index).text(), both(array.dtype),
-                         concat("expected ", both(tile.dtype)), "convert it, or change the Tile"});
-    }
+    if (auto status = check_elements(index, array); !status) return status;
     auto found = tile.sizes(array.shape, rules_);
     if (!found) {
       found.error()->arguments[0] = subject(index).text();
@@ -129,7 +124,7 @@ class Side {
       } else if (!rules_.same(*known, size)) {
         return diag::fail(Kind::ArrayDimension,
                           {subject(index).text(), rules_.text(array.shape), name, rules_.text(size),
-                           owner(name, index), rules_.text(*known)});
+                           size_owner(name, index), rules_.text(*known)});
       }
     }
     return check_strides(subject(index), tile.is_column(), array);
@@ -151,14 +146,54 @@ class Side {
     return diag::success();
   }
 
-  /// Who gave a dimension its value, before the argument `index`.
-  std::string owner(std::string_view dimension, std::size_t index) const {
+  /// The elements of a named type are those of the first array that has it.
+  diag::Status check_elements(std::size_t index, const Array& array) {
+    const std::string& expected = arguments_[index].tile.dtype;
+    const auto both = [](std::string_view dtype) {
+      return concat(framework_name(dtype), " (", dtype, ")");
+    };
+    const auto refuse = [&](std::string why, const char* fix) {
+      return diag::fail(Kind::ArrayElements,
+                        {subject(index).text(), both(array.dtype), std::move(why), fix});
+    };
+    if (!is_type_name(expected)) {
+      if (expected.empty() || accepts(expected, array.dtype)) return diag::success();
+      return refuse(concat("expected ", both(expected)), "convert it, or change the Tile");
+    }
+    const auto known = types_.find(expected);
+    if (known && *known != array.dtype) {
+      return refuse(
+          concat("but ", type_owner(expected, index), " gave ", expected, " = ", both(*known)),
+          "convert one of them");
+    }
+    if (known) return diag::success();
+    if (element_bits(array.dtype) == 0) {
+      return refuse(concat("and PTX has no such type for ", expected), "convert it");
+    }
+    types_.add(expected, array.dtype);
+    return diag::success();
+  }
+
+  std::string size_owner(std::string_view dimension, std::size_t index) const {
     const auto row = std::ranges::find(sizes_, dimension, &Sizes::Row::first);
-    if (static_cast<std::size_t>(row - sizes_.begin()) >= known_) {
+    return owner(row - sizes_.begin(), known_, index, [dimension](const Tile& tile) {
+      return std::ranges::count(tile.dims, dimension, &Dimension::name) != 0;
+    });
+  }
+
+  std::string type_owner(std::string_view type, std::size_t index) const {
+    const auto row = std::ranges::find(types_, type, &Types::Row::first);
+    return owner(row - types_.begin(), known_types_, index,
+                 [type](const Tile& tile) { return tile.dtype == type; });
+  }
+
+  /// Who gave a name its value, the one at `row`, before the argument `index`.
+  template <typename HasName>
+  std::string owner(std::ptrdiff_t row, std::size_t known, std::size_t index,
+                    HasName has_name) const {
+    if (static_cast<std::size_t>(row) >= known) {
       for (const Argument& argument : arguments_.first(index)) {
-        if (std::ranges::count(argument.tile.dims, dimension, &Dimension::name) != 0) {
-          return concat(role_, " '", argument.name, "'");
-        }
+        if (has_name(argument.tile)) return concat(role_, " '", argument.name, "'");
       }
     }
     return "the inputs";
@@ -168,7 +203,9 @@ class Side {
   std::span<const Argument> arguments_;
   std::string_view role_;
   Sizes& sizes_;
-  std::size_t known_;  // of the sizes, before these arrays
+  Types& types_;
+  std::size_t known_;        // of the sizes, before these arrays
+  std::size_t known_types_;  // of the types
   const SizeRules& rules_;
 };
 
@@ -194,7 +231,7 @@ diag::Status check_bound_one(const BoundTo& bound, const SavedTensor& tensor, co
 
 }  // namespace
 
-diag::Result<Sizes> bind_inputs(const Signature& signature, std::span<const Array> arrays,
+diag::Result<Bound> bind_inputs(const Signature& signature, std::span<const Array> arrays,
                                 const SizeRules& rules) {
   if (arrays.size() != signature.inputs.size()) {
     const bool has_outputs = arrays.size() == signature.tensor_count();
@@ -203,8 +240,8 @@ diag::Result<Sizes> bind_inputs(const Signature& signature, std::span<const Arra
         {signature.title(), counted("takes", signature.inputs, "input"),
          concat("got ", arrays.size(), has_outputs ? "; outputs are passed as out=" : "")});
   }
-  Sizes sizes;
-  Side side(signature, signature.inputs, "argument", sizes, rules);
+  Bound bound;
+  Side side(signature, signature.inputs, "argument", bound, rules);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (auto status = side.check(i, arrays[i]); !status) return status.failure();
   }
@@ -215,17 +252,17 @@ diag::Result<Sizes> bind_inputs(const Signature& signature, std::span<const Arra
                                                  "' is on ", arrays[0].device),
                                           "move one of them"});
   }
-  return sizes;
+  return bound;
 }
 
-diag::Status bind_outputs(const Signature& signature, std::span<const Array> arrays, Sizes& sizes,
+diag::Status bind_outputs(const Signature& signature, std::span<const Array> arrays, Bound& bound,
                           std::string_view device, const SizeRules& rules) {
   if (arrays.size() != signature.outputs.size()) {
     return diag::fail(Kind::ArrayCount,
                       {signature.title(), counted("has", signature.outputs, "output"),
                        concat("out= has ", arrays.size())});
   }
-  Side side(signature, signature.outputs, "output", sizes, rules);
+  Side side(signature, signature.outputs, "output", bound, rules);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (auto status = side.check(i, arrays[i]); !status) return status;
     if (arrays[i].device == device) continue;

@@ -46,11 +46,12 @@ diag::Status check_batch(const Signature& signature) {
     }
   }
   for (const auto& [name, tile] : signature.outputs) {
-    if (count_of(tile, signature.batch) == 0) {
+    if (count_of(tile, signature.batch) == 0 && tile.partial.empty()) {
       return bad_declaration(
           concat(what, ": output '", name, "'"),
-          "has no such dimension, so the outputs of two batches cannot be put together; "
-          "name it in the Tile, or leave batch= out");
+          concat("has no such dimension, so the outputs of two batches cannot be put together; "
+                 "name it in the Tile, say partial='",
+                 signature.batch, "' if it is a sum over the batch, or leave batch= out"));
     }
   }
   const auto has_batch = [&](const Argument& input) {
@@ -59,6 +60,41 @@ diag::Status check_batch(const Signature& signature) {
   if (std::ranges::none_of(signature.inputs, has_batch)) {
     return bad_declaration(what, concat("is no dimension of an input; the named ones are ",
                                         listed_dimensions(signature)));
+  }
+  return diag::success();
+}
+
+diag::Status check_partial(const Signature& signature, std::size_t index) {
+  const auto& [name, tile] = signature.tensor(index);
+  const bool is_input = index < signature.inputs.size();
+  const std::string what = concat(signature.title(), ": ", is_input ? "input '" : "output '", name,
+                                  "': partial='", tile.partial, "'");
+  if (is_input) return bad_declaration(what, "is said of outputs alone");
+  if (tile.partial != signature.batch) {
+    return bad_declaration(
+        what, concat("names a sum over the batch; say kernel(batch='", tile.partial, "') too"));
+  }
+  if (count_of(tile, tile.partial) != 0) {
+    return bad_declaration(what, concat("is a dimension of it, ", tile.text(),
+                                        "; a sum over the batch has none of it"));
+  }
+  return diag::success();
+}
+
+/// A name stands for a dimension, a tensor, a scalar or a type.
+diag::Status check_type_name(const Signature& signature, const Argument& argument) {
+  const std::string& type = argument.tile.dtype;
+  const auto refuse = [&](std::string_view other) {
+    return bad_declaration(
+        concat(signature.title(), ": dtype='", type, "' of '", argument.name, "'"),
+        concat("is the name of a ", other, " too; rename one of them"));
+  };
+  for (std::size_t i = 0; i < signature.tensor_count(); ++i) {
+    if (count_of(signature.tensor(i).tile, type) != 0) return refuse("dimension");
+  }
+  if (signature.index_of(type)) return refuse("tensor");
+  if (std::ranges::count(signature.scalars, type, &RawParameter::name) != 0) {
+    return refuse("raw parameter");
   }
   return diag::success();
 }
@@ -101,7 +137,13 @@ std::optional<std::uint32_t> Signature::index_of(std::string_view name) const {
 
 diag::Status Signature::check() const {
   for (std::size_t i = 0; i < tensor_count(); ++i) {
-    if (auto status = tensor(i).tile.check(); !status) return status;
+    const Tile& tile = tensor(i).tile;
+    if (auto status = tile.check(); !status) return status;
+    if (is_type_name(tile.dtype)) {
+      if (auto status = check_type_name(*this, tensor(i)); !status) return status;
+    }
+    if (tile.partial.empty()) continue;
+    if (auto status = check_partial(*this, i); !status) return status;
   }
   for (const RawParameter& scalar : scalars) {
     if (find_scalar_type(scalar.type) != nullptr) continue;
@@ -137,10 +179,29 @@ diag::Result<std::vector<Shape>> Signature::output_shapes(const Sizes& sizes) co
   return out;
 }
 
-diag::Result<std::pair<Shape, std::string>> Signature::fact(std::size_t index,
-                                                            const Sizes& sizes) const {
+diag::Result<std::string> Signature::type_of(std::size_t index, const Types& types) const {
   const auto& [name, tile] = tensor(index);
-  auto shape = tile.shape(sizes);
+  if (const auto type = types.resolve(tile.dtype)) return std::string(*type);
+  return diag::fail(
+      Kind::KeywordName,
+      {title(), concat("needs the element type ", tile.dtype, " of '", name,
+                       "', which no tensor here gives; say which, as in ", tile.dtype, "=bf16")});
+}
+
+diag::Result<std::vector<std::string>> Signature::output_types(const Types& types) const {
+  std::vector<std::string> out;
+  for (std::size_t i = inputs.size(); i < tensor_count(); ++i) {
+    auto type = type_of(i, types);
+    if (!type) return type.failure();
+    out.push_back(std::move(*type));
+  }
+  return out;
+}
+
+diag::Result<std::pair<Shape, std::string>> Signature::fact(std::size_t index,
+                                                            const Bound& bound) const {
+  const auto& [name, tile] = tensor(index);
+  auto shape = tile.shape(bound.sizes);
   if (!shape) {
     auto& words = shape.error()->arguments;
     words[0] = concat(title(), ": argument '", name,
@@ -154,13 +215,16 @@ diag::Result<std::pair<Shape, std::string>> Signature::fact(std::size_t index,
         "is known by its Tile alone, which has no element type; pass a tensor, or set the "
         "type");
   }
-  return std::pair(std::move(*shape), tile.dtype);
+  auto type = type_of(index, bound.types);
+  if (!type) return type.failure();
+  return std::pair(std::move(*shape), std::move(*type));
 }
 
-diag::Result<Facts> Signature::facts(const Sizes& sizes) const {
+diag::Result<Facts> Signature::facts(const Sizes& sizes, const Types& types) const {
+  const Bound bound{sizes, types};
   Facts out;
   for (std::size_t i = 0; i < tensor_count(); ++i) {
-    auto found = fact(i, sizes);
+    auto found = fact(i, bound);
     if (!found) return found.failure();
     out.shapes.push_back(std::move(found->first));
     out.dtypes.push_back(std::move(found->second));

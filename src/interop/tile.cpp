@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "pyptx/interop/types.h"
 #include "pyptx/isa/type.h"
 #include "pyptx/support/concat.h"
 
@@ -24,6 +25,13 @@ bool is_identifier(std::string_view name) {
 }
 
 std::string quoted(std::string_view name) { return concat("'", name, "'"); }
+
+/// Whether it is a name that nobody takes for a type in other letters: "T", but not "F32".
+bool is_type_name_of(std::string_view dtype) {
+  std::string small(dtype);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return is_type_name(dtype) && is_identifier(dtype) && element_bits(small) == 0;
+}
 
 const isa::ElementInfo& element_of(std::string_view dtype) {
   return isa::element(isa::find_type(dtype).value_or(isa::Type::None));
@@ -67,11 +75,14 @@ std::string Tile::shape_text() const { return tuple_text(names_of(dims, false));
 
 std::string Tile::text() const {
   std::vector<std::string> parts = names_of(dims, true);
-  if (!dtype.empty()) parts.push_back(dtype);
+  if (!dtype.empty()) {
+    parts.push_back(is_type_name(dtype) ? concat("dtype=", quoted(dtype)) : dtype);
+  }
   if (layout != TileLayout::Row) parts.push_back(concat("Layout.", python_name(layout)));
   if (!box.empty()) parts.push_back(concat("tma_box=", plain_sizes().text(box)));
   if (map_rank != 2) parts.push_back(concat("tma_rank=", map_rank));
   if (padded) parts.emplace_back("tma_padding=True");
+  if (!partial.empty()) parts.push_back(concat("partial=", quoted(partial)));
   std::string out = "Tile(";
   for (const std::string& part : parts) out += concat(out.back() == '(' ? "" : ", ", part);
   return out + ")";
@@ -86,6 +97,10 @@ diag::Status Tile::check() const {
       return bad(concat("dimension ", dim.is_named() ? quoted(dim.name) : concat(dim.size)),
                  dim.is_named() ? "is not a name" : "is negative");
     }
+  }
+  if (!dtype.empty() && element_bits(dtype) == 0 && !is_type_name_of(dtype)) {
+    return bad(concat("dtype ", quoted(dtype)),
+               "is no type of pyptx.types, nor a name for one, which begins with a capital letter");
   }
   if (map_rank != 2 && map_rank != 3) {
     return bad(concat("tma_rank is ", map_rank, ";"), "it is 2 (the tensor) or 3 (the view)");
@@ -145,10 +160,12 @@ diag::Result<Sizes> Tile::sizes(std::span<const std::int64_t> shape, const SizeR
 
 bool accepts(std::string_view expected, std::string_view got) {
   if (expected == got || (expected == "tf32" && got == "f32")) return true;
-  const bool is_untyped =
-      expected.size() > 1 && expected[0] == 'b' &&
-      std::ranges::all_of(expected.substr(1), [](char c) { return c >= '0' && c <= '9'; });
-  return is_untyped && element_bits(expected) != 0 && element_bits(expected) == element_bits(got);
+  const auto is_plain = [](std::string_view name, char kind) {
+    return name.size() > 1 && name[0] == kind &&
+           std::ranges::all_of(name.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+  };
+  const bool is_alike = is_plain(expected, 'b') || (is_plain(expected, 'u') && is_plain(got, 's'));
+  return is_alike && element_bits(expected) != 0 && element_bits(expected) == element_bits(got);
 }
 
 std::string_view framework_name(std::string_view dtype) {

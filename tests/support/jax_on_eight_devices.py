@@ -27,6 +27,7 @@ from jax.sharding import PartitionSpec as P
 from pyptx import LaunchError, differentiable_kernel
 from pyptx._jax import call_site
 from support import sample_kernels
+from support.partial_kernels import build_weighted, build_weighted_backward
 
 RNG = np.random.default_rng(0)
 ROWS, COLUMNS = 32, 32
@@ -52,6 +53,13 @@ def on_one_device(*args: Any, function: Any = batched) -> np.ndarray:
 def gathers(function: Any, *args: Any) -> bool:
     """Whether the compiled program moves whole arrays between devices."""
     return re.search("all-gather|all-to-all", function.lower(*args).compile().as_text()) is not None
+
+
+def collectives(function: Any, *args: Any) -> dict[str, int]:
+    """How often the compiled program has each way to move arrays between devices."""
+    text = function.lower(*args).compile().as_text()
+    found = re.findall(r" (all-\w+|reduce-scatter|collective-\w+)(?:-start)?\(", text)
+    return {name: found.count(name) for name in set(found)}
 
 
 def check_shard_map() -> None:
@@ -293,6 +301,72 @@ def check_gradients_on_explicit_meshes() -> None:
             for got, want, v in zip(program(*given), expected, given, strict=True):
                 np.testing.assert_array_equal(got, want)
                 assert jax.typeof(got) == jax.typeof(v)
+
+
+def check_sums_over_the_batch() -> None:
+    """A step of training moves one thing between devices: the gradient of the weight, summed."""
+    forward, backward = build_weighted(), build_weighted_backward()
+    pair = differentiable_kernel(forward, backward)
+
+    def loss(x: Any, w: Any) -> Any:
+        return (pair(x, w) ** 2).sum()
+
+    def step(x: Any, w: Any) -> Any:
+        return w - 0.125 * jax.grad(loss, argnums=1)(x, w)
+
+    x, w = jax.numpy.asarray(X), jax.numpy.asarray(W)
+    expected = jax.grad(loss, argnums=(0, 1))(x, w)
+    wanted = step(x, w)
+    for kind in (AxisType.Auto, AxisType.Explicit):
+        for shape, spec, parts in (
+            ((8,), ("d",), 8),
+            ((2, 4), (("d", "e"),), 8),
+            ((2, 4), ("e",), 4),
+        ):
+            mesh = mesh_of(kind, shape)
+            given = put(mesh, X, *spec), put(mesh, W)
+            got = jax.jit(jax.grad(loss, argnums=(0, 1)))(*given)
+            np.testing.assert_array_equal(got[0], expected[0])
+            np.testing.assert_allclose(got[1], expected[1], rtol=1e-5, atol=1e-5)
+            assert got[0].sharding.shard_shape(X.shape)[0] == ROWS // parts
+            assert got[1].sharding.is_fully_replicated
+            program = jax.jit(step)
+            np.testing.assert_allclose(program(*given), wanted, rtol=1e-5, atol=1e-5)
+            moved = collectives(program, *given)
+            assert moved == {"all-reduce": 1}, (kind, spec, moved)
+            again = jax.jit(lambda x, w, g: backward(x, w, g))(*given, given[0])
+            np.testing.assert_allclose(again[1], (X * X).sum(0), rtol=1e-5, atol=1e-5)
+        whole = jax.jit(step)(put(mesh, X), put(mesh, W))
+        np.testing.assert_allclose(whole, wanted, rtol=1e-5, atol=1e-5)
+
+
+def check_sums_over_the_batch_in_a_shard_map_and_a_vmap() -> None:
+    pair = differentiable_kernel(build_weighted(), build_weighted_backward())
+
+    def loss(x: Any, w: Any) -> Any:
+        return (pair(x, w) ** 2).sum()
+
+    x, w = jax.numpy.asarray(X), jax.numpy.asarray(W)
+    expected = jax.grad(loss, argnums=(0, 1))(x, w)
+    stacked = np.stack([X, X + 1, X + 2, X + 3])
+    several = jax.vmap(jax.grad(loss, argnums=(0, 1)), in_axes=(0, None))
+    expected_several = several(jax.numpy.asarray(stacked), w)
+    for kind in (AxisType.Auto, AxisType.Explicit):
+        mesh = mesh_of(kind)
+        mapped = jax.shard_map(
+            lambda x, w: jax.lax.psum(loss(x, w), "d"),
+            mesh=mesh,
+            in_specs=(P("d"), P()),
+            out_specs=P(),
+        )
+        program = jax.jit(jax.grad(mapped, argnums=(0, 1)))
+        got = program(put(mesh, X, "d"), put(mesh, W))
+        np.testing.assert_array_equal(got[0], expected[0])
+        np.testing.assert_allclose(got[1], expected[1], rtol=1e-5, atol=1e-5)
+        for spec in ((None, "d"), (None, None), (None, None, "d")):
+            got = jax.jit(several)(put(mesh, stacked, *spec), put(mesh, W))
+            np.testing.assert_allclose(got[0], expected_several[0], rtol=1e-6)
+            np.testing.assert_allclose(got[1], expected_several[1], rtol=1e-5, atol=1e-5)
 
 
 def check_types_of_results() -> None:

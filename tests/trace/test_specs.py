@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from pyptx.specs import Layout, Tile, unify_envs
-from pyptx.types import bf16, e4m3, f32, u32
+from pyptx.types import bf16, e4m3, f32, s32, u32
 
 
 def test_positional_parts_in_any_usual_order() -> None:
@@ -55,7 +55,9 @@ def test_untyped_bits_take_any_element_of_their_width() -> None:
     assert Tile("N", b32).matches((2,), "float32")
     assert not Tile("N", b32).matches((2,), "float64")
     assert Tile("N", tf32).matches((2,), "float32")
-    assert not Tile("N", u32).matches((2,), "int32")
+    assert Tile("N", u32).matches((2,), "int32")  # signed integers are all that torch adds
+    assert not Tile("N", s32).matches((2,), "uint32")
+    assert not Tile("N", u32).matches((2,), "int16")
     assert Tile("N").matches((2,), "anything")
 
 

@@ -18,6 +18,7 @@
 #include "pyptx/interop/saved.h"
 #include "pyptx/interop/signature.h"
 #include "pyptx/interop/sizes.h"
+#include "pyptx/interop/types.h"
 
 namespace pyptx::interop {
 
@@ -32,14 +33,14 @@ struct Array {
   std::uint64_t bytes = 0;
 };
 
-/// The values that the inputs give to the dimensions: ArrayCount, ArrayElements, ArrayRank,
+/// What the inputs give to the names of dimensions and types: ArrayCount, ArrayElements, ArrayRank,
 /// ArrayShape, ArrayDimension, DimensionTwice, ArrayStrides, ArrayDevice.
-diag::Result<Sizes> bind_inputs(const Signature& signature, std::span<const Array> arrays,
+diag::Result<Bound> bind_inputs(const Signature& signature, std::span<const Array> arrays,
                                 const SizeRules& rules = plain_sizes());
 
-/// Checks arrays to write to, on the device of the inputs, against the shapes that these imply, and
-/// adds the dimensions that only outputs have: the same, and OutputOverlap.
-diag::Status bind_outputs(const Signature& signature, std::span<const Array> arrays, Sizes& sizes,
+/// Checks arrays to write to, on the device of the inputs, against what these imply, and adds the
+/// names that only outputs have: the same, and OutputOverlap.
+diag::Status bind_outputs(const Signature& signature, std::span<const Array> arrays, Bound& bound,
                           std::string_view device, const SizeRules& rules = plain_sizes());
 
 /// Refuses an array whose address no tensor map can hold: ArrayAlignment.

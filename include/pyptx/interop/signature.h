@@ -14,6 +14,7 @@
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/interop/sizes.h"
 #include "pyptx/interop/tile.h"
+#include "pyptx/interop/types.h"
 
 namespace pyptx::interop {
 
@@ -59,14 +60,19 @@ struct Signature {
   /// "kernel 'scale'", which is how messages begin.
   std::string title() const;
 
+  /// The type of a named type's elements: KeywordName where nothing gives it.
+  diag::Result<std::string> type_of(std::size_t index, const Types& types) const;
+
   /// Why no call could be made of it: DeclarationType, DeclarationValue.
   diag::Status check() const;
   /// The shapes of the outputs, from the values of dimensions: UnknownSize.
   diag::Result<std::vector<Shape>> output_shapes(const Sizes& sizes) const;
-  /// Of a dense tensor that its tile describes: UnknownSize, DeclarationType.
-  diag::Result<std::pair<Shape, std::string>> fact(std::size_t index, const Sizes& sizes) const;
+  /// Their element types, from those of names: KeywordName.
+  diag::Result<std::vector<std::string>> output_types(const Types& types) const;
+  /// Of a dense tensor that its tile describes: UnknownSize, DeclarationType, KeywordName.
+  diag::Result<std::pair<Shape, std::string>> fact(std::size_t index, const Bound& bound) const;
   /// Of all of them.
-  diag::Result<Facts> facts(const Sizes& sizes = {}) const;
+  diag::Result<Facts> facts(const Sizes& sizes = {}, const Types& types = {}) const;
   /// The map over a tensor of these facts: ArrayMap.
   diag::Result<layout::TensorMap> map(std::size_t tensor, const Facts& facts) const;
 };

@@ -45,7 +45,9 @@ std::uint32_t swizzle_bytes(TileLayout layout);
 
 struct Tile {
   std::vector<Dimension> dims;
-  std::string dtype = {};  // as in pyptx.types: "bf16"; empty: any
+  /// As in pyptx.types: "bf16". Empty: any. With a capital letter: a name whose type each call
+  /// gives.
+  std::string dtype = {};
   TileLayout layout = TileLayout::Row;
   /// Of one tensor copy, in the order of the dimensions; empty: one swizzle span by 64 rows.
   std::vector<std::int64_t> box = {};
@@ -53,6 +55,8 @@ struct Tile {
   /// a box can be wider than the swizzle's span; `padded` makes its inner box 72 elements.
   std::int64_t map_rank = 2;
   bool padded = false;
+  /// Of an output: the dimension that it is a sum over. Empty: none.
+  std::string partial = {};
 
   bool is_column() const { return layout == TileLayout::Column; }
   /// The call that makes it in Python, which is how messages name it: "Tile('M', 64, bf16)".
@@ -74,7 +78,8 @@ struct Tile {
 };
 
 /// Whether elements of type `got` may be passed where a tile says `expected`. Equal names may, tf32
-/// is stored as f32, and an untyped bN takes any elements of N bits.
+/// is stored as f32, uN takes signed integers of N bits, which some frameworks have alone, and an
+/// untyped bN takes any elements of N bits.
 bool accepts(std::string_view expected, std::string_view got);
 
 /// What torch, JAX and NumPy call elements of that type; the name itself where they have none.

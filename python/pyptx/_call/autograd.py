@@ -208,7 +208,8 @@ def _takes(called: Any, keyword: str) -> bool:
     if hasattr(called, "in_specs"):
         signature = called.signature
         raw = (name for _, name in signature.raw_params)
-        return keyword in (*signature.template_params, *raw, *signature.dims)
+        names = (*signature.template_params, *raw, *signature.dims, *signature.type_names)
+        return keyword in names
     try:
         parameters = inspect.signature(called).parameters.values()
     except (TypeError, ValueError):

@@ -78,20 +78,18 @@ def prepare(
     """
     signature = kernel.signature
     env = signature.bind_inputs(inputs)
-    has_own_outputs = True
+    known = len(env)
     if out is not None:
         device = inputs[0].device if inputs else out[0].device if out else "cpu"
-        known = len(env)
         signature.bind_outputs(out, env, device)
-        has_own_outputs = len(env) == known and all(
-            framework_name(array.dtype) == framework_name(str(spec.dtype_name))
-            for array, spec in zip(out, signature.out_specs, strict=True)
-        )
+    has_own_outputs = len(env) == known
     template, raw = signature.bind_keywords(keywords, env)
     run_time = tuple(p for p in signature.runtime_scalars(keywords) if p[1] not in constants)
-    shapes = signature.declared.output_shapes({**template, **env})
-    names = [str(spec.dtype_name) for spec in signature.out_specs]
+    made = signature.outputs({**template, **env})
+    names, shapes = [name for name, _ in made], [shape for _, shape in made]
     if out is not None:
+        own = [framework_name(name) for name in names]
+        has_own_outputs &= own == [framework_name(array.dtype) for array in out]
         names = [array.dtype for array in out]
     facts = Facts(
         (*(array.shape for array in inputs), *shapes),

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pyptx import _core, _toolchain
 from pyptx._call import first_call
 from pyptx._call.bound_kernel import BoundKernel, BoundScalar, BoundTensor, Settled, cuda_ordinal
-from pyptx._call.element_types import nbytes
+from pyptx._call.element_types import element_bits, nbytes
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, Signature, grid_asks_for
 from pyptx._captures.captures import Captures
 from pyptx.specs import Layout
+from pyptx.types import from_name
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -256,6 +257,8 @@ def _arrays(
     for tensor, framework, spec in zip(tensors, frameworks, signature.specs, strict=True):
         array = None if framework == "address" else _describe(framework, tensor)
         known.append(array)
+        if array is not None and spec.type_name is not None and element_bits(array.dtype):
+            env.setdefault(spec.type_name, from_name(array.dtype))
         if array is not None and len(array.shape) == spec.rank:
             sizes = zip(spec.dims, array.shape, strict=True)
             env |= {dim: size for dim, size in sizes if isinstance(dim, str)}

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyptx import _core
+from pyptx._call.element_types import element_bits, ptx_name
 from pyptx._call.refusals import refuse
 from pyptx.specs import Tile
+from pyptx.types import from_name
 
 SIZE = "u32"  # of the parameter of a size that is one of the launch
 _MOST = (1 << 31) - 1  # of a grid in its first dimension; in others, and of blocks, less
@@ -96,6 +98,10 @@ class Signature:
         self.raw_params = tuple((str(kind), str(name)) for kind, name in raw_params or ())
         self._check_declaration()
         self.dims = tuple(dict.fromkeys(dim for spec in self.specs for dim in spec.symbolic_dims))
+        #: Names whose element types each call gives.
+        self.type_names = tuple(
+            dict.fromkeys(spec.type_name for spec in self.specs if spec.type_name is not None)
+        )
         #: Dimensions whose sizes are parameters of the launch, and in no trace.
         self.dynamic = self._checked_dynamic(dynamic)
         self.multiple_of = self._checked_multiples(multiple_of or {})
@@ -115,6 +121,11 @@ class Signature:
             batch,
             list(self.multiple_of.items()),
         )
+
+    @property
+    def has_partial_outputs(self) -> bool:
+        """Whether an output is a sum over the batch, so that batches cannot be put together."""
+        return any(spec.partial is not None for spec in self.out_specs)
 
     @property
     def specs(self) -> tuple[Tile, ...]:
@@ -193,7 +204,7 @@ class Signature:
     # --- arrays ---------------------------------------------------------------------------------
 
     def bind_inputs(self, arrays: Sequence[Array]) -> dict[str, Any]:
-        """Check the inputs and return the values of the symbolic dimensions."""
+        """Check the inputs and return the values of symbolic dimensions and types."""
         if not self.has_specs:
             refuse(
                 "NoTensors",
@@ -207,21 +218,29 @@ class Signature:
         """Check arrays given as `out=` against the shapes that the inputs imply."""
         self.declared.bind_outputs(arrays, env, device)
 
+    def outputs(self, values: Mapping[str, Any]) -> list[tuple[str, tuple[int, ...]]]:
+        """Return (element type, shape) of each output, from the values of dimensions and types."""
+        known = dict(values)
+        types = self.declared.output_types(known)
+        return list(zip(types, self.declared.output_shapes(known), strict=True))
+
     # --- keywords -------------------------------------------------------------------------------
 
     def bind_keywords(
         self, keywords: Mapping[str, Any], env: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Template values and raw parameter values; adds dimensions given by keyword to `env`."""
+        """Template values and raw parameter values; adds sizes and types by keyword to `env`."""
         defaults = self.template_params
         raw_names = [name for _, name in self.raw_params]
-        known = [*defaults, *self.dims, *raw_names]
+        known = [*defaults, *self.dims, *self.type_names, *raw_names]
         given = dict(keywords)
         for name, value in keywords.items():
             if name not in known:
                 refuse("KeywordName", f"kernel {self.name!r}", _unknown_keyword(name, known))
             if name in self.dims:
                 given[name] = self._dimension(name, value, env)
+            elif name in self.type_names:
+                given[name] = self._element_type(name, value, env)
         template = {}
         for name, default in defaults.items():
             template[name] = given.get(name, env.get(name, default))
@@ -259,10 +278,31 @@ class Signature:
             )
         return size
 
+    def _element_type(self, name: str, value: Any, env: dict[str, Any]) -> Any:
+        """Return the element type given by keyword as one of pyptx.types, and add it to `env`."""
+        found = ptx_name(value)
+        if element_bits(found) == 0:
+            refuse(
+                "KeywordValue",
+                f"kernel {self.name!r}",
+                f"{name}={value!r}",
+                f"{name} is an element type: expected one of pyptx.types, as bf16, or a dtype",
+            )
+        kind = from_name(found)
+        if env.setdefault(name, kind) is not kind:
+            refuse(
+                "KeywordValue",
+                f"kernel {self.name!r}",
+                f"{name}={value!r}",
+                f"the arguments' types say {name} = {env[name]}; drop {name}=",
+            )
+        return kind
+
     def with_plain_numbers(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords with dimensions and raw parameters as Python's own numbers."""
+        """Return the keywords with Python's own numbers, and types by their names."""
         sizes = {name: whole_number(keywords[name]) for name in self.dims if name in keywords}
-        plain = {name: size for name, size in sizes.items() if size is not None}
+        plain: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+        plain |= {name: ptx_name(keywords[name]) for name in self.type_names if name in keywords}
         for _, name in self.runtime_scalars(keywords):
             if getattr(keywords[name], "shape", None) == ():  # of NumPy, or a tensor
                 plain[name] = keywords[name].item()

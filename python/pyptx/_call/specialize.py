@@ -190,7 +190,8 @@ class Specializer:
             return TensorSpec(name)
         from pyptx.types import from_name
 
-        kind = spec.dtype if spec.dtype is not None or dtype is None else from_name(dtype)
+        is_open = spec.dtype is None or spec.type_name is not None
+        kind = from_name(dtype) if is_open and dtype is not None else spec.dtype
         if not any(isinstance(size, str) for size in shape or ()):
             return TensorSpec(name, cast("Any", shape), kind, spec.layout)
         return SizedTensor(self.signature.raw_params, name, shape, kind, spec.layout)

@@ -515,6 +515,11 @@ def launch(
     scalars: Sequence[int] = [],
     grid: Sequence[int] | None = None,
 ) -> None: ...
+def is_type_name(dtype: str) -> bool:
+    """
+    Whether what stands for an element type is a name whose type each call gives.
+    """
+
 def check_tile(tile: Any) -> None:
     """Refuse a Tile whose parts do not fit each other."""
 
@@ -549,6 +554,12 @@ class Signature:
         """
 
     def output_shapes(self, values: dict[str, Any]) -> list[tuple[Any, ...]]: ...
+    def output_types(self, values: dict[str, Any]) -> list[str]: ...
+    def type_of(self, tensor: int, values: dict[str, Any]) -> str:
+        """
+        The element type of a tensor: that of its Tile, or what the values say for its name.
+        """
+
     def declared(self, tensor: int, values: dict[str, Any]) -> tuple[tuple[Any, ...], str]:
         """
         Shape and element type of a dense tensor that its Tile and the values describe.

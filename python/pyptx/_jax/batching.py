@@ -3,8 +3,10 @@
 
 A kernel with a batch dimension says that a call on arrays concatenated along it gives the results
 concatenated. So a mapped axis becomes part of that dimension, and a program that jit partitions
-calls the kernel on each device's own part. A kernel without one is mapped by a loop and sees whole
-arrays. Everything here happens while JAX traces and compiles; a run has no Python in it.
+calls the kernel on each device's own part, and adds up the outputs that are sums over the batch
+(`Tile(partial=...)`). One call has no such sum for each of several batches, so a kernel with them,
+or without a batch dimension, is mapped by a loop; without one it sees whole arrays. Everything here
+happens while JAX traces and compiles; a run has no Python in it.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from pyptx._jax.shardings import (
     batch_spec,
     explicit_mesh,
     run_sharded,
+    summed,
 )
 from pyptx._kept import Kept
 
@@ -77,7 +80,7 @@ def _with_vmap_rule(site: Site) -> Callable[..., tuple[Any, ...]]:
     @call.def_vmap  # type: ignore[untyped-decorator]
     def rule(size: int, is_mapped: list[bool], *args: Any) -> tuple[Any, Any]:
         everywhere = [True] * len(output_axes)
-        can_merge = all(
+        can_merge = not site.kernel.signature.has_partial_outputs and all(
             axis is not None or not mapped
             for axis, mapped in zip(argument_axes, is_mapped, strict=True)
         )
@@ -178,7 +181,11 @@ class _Parts:
         if -(-self.total // count) not in self.sizes:  # not covered by the program's identity
             names = None
         outputs = _shardings(mesh, results, self.output_axes, names)
-        return mesh, self.launch, outputs, _shardings(mesh, given, self.argument_axes, names)
+
+        def launch(*args: Any) -> tuple[Any, ...]:
+            return summed(self.site, self.launch(*args), names)
+
+        return mesh, launch, outputs, _shardings(mesh, given, self.argument_axes, names)
 
     def infer(self, mesh: Any, given: Any, results: Any) -> Any:
         """Return how results are divided when the arguments are divided so."""
@@ -198,7 +205,8 @@ def _identity(
 ) -> str:
     """Name the kernels of all sizes that a device's part may have."""
     shapes, dtypes = described(args)
-    content = hashlib.sha256()
+    sums = [spec.partial is not None for spec in site.kernel.signature.out_specs]
+    content = hashlib.sha256(repr(sums).encode())
     for size in sizes:
         parts = [
             s if a is None else (*s[:a], size, *s[a + 1 :])

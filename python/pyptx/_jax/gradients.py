@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyptx._call.element_types import framework_name
 from pyptx._jax import call_site
 
 if TYPE_CHECKING:
@@ -33,14 +32,17 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
             else None
             for item in inputs
         )
-        return outputs, _Residuals(tuple(pair.kept(inputs, outputs)), shardings)
+        made = outputs if isinstance(outputs, tuple) else (outputs,)
+        dtypes = tuple(output.dtype for output in made)
+        return outputs, _Residuals(tuple(pair.kept(inputs, outputs)), shardings, dtypes)
 
     def backward(residuals: _Residuals, cotangents: Any) -> Any:
         grads = [
-            _zeros(grad, spec, jax) if grad.dtype == jax.dtypes.float0 else grad
-            for grad, spec in zip(
+            # What a backward gets for an output that has no gradient: zeros of its type.
+            jax.numpy.zeros(grad.shape, dtype) if grad.dtype == jax.dtypes.float0 else grad
+            for grad, dtype in zip(
                 cotangents if isinstance(cotangents, tuple) else (cotangents,),
-                pair.forward.out_specs,
+                residuals.dtypes,
                 strict=True,
             )
         ]
@@ -63,17 +65,13 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
     return aligned
 
 
-def _zeros(grad: Any, spec: Any, jax: Any) -> Any:
-    """Return what a backward gets for an output that has no gradient: zeros of its type."""
-    return jax.numpy.zeros(grad.shape, framework_name(str(spec.dtype_name)))
-
-
 class _Residuals:
-    """Saved arrays (leaves), and shardings of the inputs that have gradients (structure)."""
+    """Saved arrays (leaves); shardings of the inputs that have gradients, and outputs' types."""
 
-    def __init__(self, saved: tuple[Any, ...], shardings: tuple[Any, ...]) -> None:
+    def __init__(self, saved: Any, shardings: tuple[Any, ...], dtypes: tuple[Any, ...]) -> None:
         self.saved = saved
         self.shardings = shardings
+        self.dtypes = dtypes
 
 
 _registered: list[bool] = []
@@ -83,7 +81,7 @@ def _register_residuals(jax: Any) -> None:
     if not _registered:
         jax.tree_util.register_pytree_node(
             _Residuals,
-            lambda residuals: (residuals.saved, residuals.shardings),
-            lambda shardings, saved: _Residuals(saved, shardings),
+            lambda residuals: (residuals.saved, (residuals.shardings, residuals.dtypes)),
+            lambda structure, saved: _Residuals(saved, *structure),
         )
         _registered.append(True)

@@ -48,6 +48,15 @@ def batch_spec(rank: int, axis: int | None, names: Any) -> Any:
     return P(*(names if index == axis else None for index in range(rank)))
 
 
+def summed(site: Site, results: Sequence[Any], names: Any) -> tuple[Any, ...]:
+    """Add up the outputs that are sums over the batch, of which each device has its part."""
+    over = as_names(names)
+    return tuple(
+        jax.lax.psum(x, over) if over and spec.partial is not None else x
+        for x, spec in zip(results, site.kernel.signature.out_specs, strict=True)
+    )
+
+
 def explicit_mesh(args: Sequence[Any]) -> Any:
     """Return the mesh over which the types of the arguments are sharded, if there is one."""
     for x in args:
@@ -120,7 +129,7 @@ def _divided(run: Runner, site: Site, mesh: Any, args: Sequence[Any]) -> tuple[A
     out_specs = tuple(batch_spec(r, a, names) for r, a in zip(ranks, output_axes, strict=True))
 
     def part(*parts: Any) -> tuple[Any, ...]:
-        return run(site, align(parts))
+        return summed(site, run(site, align(parts)), names)
 
     mapped = jax.shard_map(
         part,

@@ -41,7 +41,9 @@ def batched(
         outputs = operator.arguments((*rests, *scalars), options).make_outputs()
         return _several([out.new_empty((0, *out.shape)) for out in outputs], [0] * len(outputs))
     whole = None
-    if signature.batch is not None and signature.batch not in call.keywords:
+    # Sums of several batches cannot be had of one call.
+    can_merge = signature.batch is not None and not signature.has_partial_outputs
+    if can_merge and signature.batch not in call.keywords:
         whole = _concatenated(signature, info.batch_size, tensors, mapped)
     if whole is not None:
         axes = [spec.dims.index(signature.batch) for spec in signature.out_specs]

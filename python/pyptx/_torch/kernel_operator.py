@@ -197,13 +197,13 @@ class Arguments:
         template, _ = signature.bind_keywords(self.keywords, env)
         if not signature.out_specs:
             return []
-        shapes = signature.declared.output_shapes({**template, **env})
+        outputs = signature.outputs({**template, **env})
         if not self.tensors:
             what = f"kernel {signature.name!r}"
             refuse("NoTensors", what, "has no inputs", "pass out= to say where")
         return [
-            new_tensor(self.tensors[0], str(spec.dtype_name), shape, spec.layout is Layout.COL)
-            for spec, shape in zip(signature.out_specs, shapes, strict=True)
+            new_tensor(self.tensors[0], dtype, shape, spec.layout is Layout.COL)
+            for spec, (dtype, shape) in zip(signature.out_specs, outputs, strict=True)
         ]
 
     def check_outputs(self, outs: Sequence[torch.Tensor]) -> None:

@@ -27,6 +27,8 @@
 #include "pyptx/interop/compose.h"
 #include "pyptx/interop/launch_limits.h"
 #include "pyptx/interop/signature.h"
+#include "pyptx/isa/type.h"
+#include "trace/values.h"
 
 namespace pyptx::python {
 namespace {
@@ -59,11 +61,33 @@ void add_to(nb::dict& values, const interop::Sizes& sizes, const PythonSizes& ru
   }
 }
 
+/// The types that `values` has for the names in a signature.
+interop::Types types_of(const Signature& signature, const nb::dict& values) {
+  interop::Types out;
+  for (std::size_t i = 0; i < signature.tensor_count(); ++i) {
+    const std::string& name = signature.tensor(i).tile.dtype;
+    if (!interop::is_type_name(name) || out.find(name)) continue;
+    const nb::str key(name.c_str(), name.size());
+    if (values.contains(key)) out.add(name, nb::cast<std::string>(values[key].attr("name")));
+  }
+  return out;
+}
+
+/// Types are what authors write: objects of pyptx.types.
+void add_to(nb::dict& values, const interop::Types& types) {
+  for (const auto& [name, type] : types) {
+    const nb::str key(name.c_str(), name.size());
+    if (!values.contains(key)) values[key] = type_object(*isa::find_type(type));
+  }
+}
+
 nb::dict bind_inputs(const Signature& signature, const nb::object& arrays) {
   PythonSizes rules;
   const auto described = arrays_of(arrays, rules);
+  const auto bound = unwrap(interop::bind_inputs(signature, described, rules));
   nb::dict out;
-  add_to(out, unwrap(interop::bind_inputs(signature, described, rules)), rules);
+  add_to(out, bound.sizes, rules);
+  add_to(out, bound.types);
   return out;
 }
 
@@ -71,10 +95,14 @@ void bind_outputs(const Signature& signature, const nb::object& arrays, nb::dict
                   std::string_view device) {
   PythonSizes rules;
   const auto described = arrays_of(arrays, rules);
-  interop::Sizes sizes;
-  for (const auto& [name, size] : values) sizes.add(nb::cast<std::string>(name), rules.add(size));
-  unwrap(interop::bind_outputs(signature, described, sizes, device, rules));
-  add_to(values, sizes, rules);
+  interop::Bound bound{{}, types_of(signature, values)};
+  for (const auto& [name, value] : values) {
+    const auto text = nb::cast<std::string>(name);
+    if (!bound.types.find(text)) bound.sizes.add(text, rules.add(value));
+  }
+  unwrap(interop::bind_outputs(signature, described, bound, device, rules));
+  add_to(values, bound.sizes, rules);
+  add_to(values, bound.types);
 }
 
 nb::list output_shapes(const Signature& signature, const nb::dict& values) {
@@ -93,8 +121,9 @@ nb::list output_shapes(const Signature& signature, const nb::dict& values) {
 /// Shape and element type of a tensor that is known by its tile alone.
 nb::tuple declared(const Signature& signature, std::size_t tensor, const nb::dict& values) {
   PythonSizes rules;
-  const auto sizes = rules.add_values(values, signature.tensor(tensor).tile.dims);
-  const auto found = unwrap(signature.fact(tensor, sizes));
+  const auto found =
+      unwrap(signature.fact(tensor, {rules.add_values(values, signature.tensor(tensor).tile.dims),
+                                     types_of(signature, values)}));
   return nb::make_tuple(rules.tuple(found.first), found.second);
 }
 
@@ -206,6 +235,19 @@ void bind_signature(nb::module_& m) {
       .def("bind_outputs", &bind_outputs, nb::arg("arrays"), nb::arg("values"), nb::arg("device"),
            "Check arrays to write to, and add the dimensions that only they have to `values`.")
       .def("output_shapes", &output_shapes, nb::arg("values"))
+      .def(
+          "output_types",
+          [](const Signature& signature, const nb::dict& values) {
+            return unwrap(signature.output_types(types_of(signature, values)));
+          },
+          nb::arg("values"))
+      .def(
+          "type_of",
+          [](const Signature& signature, std::size_t tensor, const nb::dict& values) {
+            return unwrap(signature.type_of(tensor, types_of(signature, values)));
+          },
+          nb::arg("tensor"), nb::arg("values"),
+          "The element type of a tensor: that of its Tile, or what the values say for its name.")
       .def("declared", &declared, nb::arg("tensor"), nb::arg("values"),
            "Shape and element type of a dense tensor that its Tile and the values describe.")
       .def(

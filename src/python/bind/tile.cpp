@@ -62,7 +62,10 @@ layout::TensorMap map_of_tile(nb::handle tile, nb::handle shape, std::string_vie
 bool tile_takes(nb::handle tile, nb::handle shape, std::string_view dtype) {
   PythonSizes rules;
   const interop::Tile described = tile_of(tile);
-  if (!described.dtype.empty() && !interop::accepts(described.dtype, dtype)) return false;
+  if (!described.dtype.empty() && !interop::is_type_name(described.dtype) &&
+      !interop::accepts(described.dtype, dtype)) {
+    return false;
+  }
   return described.sizes(rules.add_shape(shape), rules).ok();
 }
 
@@ -86,6 +89,9 @@ interop::Tile tile_of(nb::handle tile) {
   }
   out.map_rank = nb::cast<std::int64_t>(tile.attr("tma_rank"));
   out.padded = PyObject_IsTrue(nb::object(tile.attr("tma_padding")).ptr()) == 1;
+  if (const nb::object partial = tile.attr("partial"); !partial.is_none()) {
+    out.partial = nb::cast<std::string>(partial);
+  }
   return out;
 }
 
@@ -156,6 +162,8 @@ std::vector<interop::Array> arrays_of(nb::handle arrays, PythonSizes& sizes) {
 }
 
 void bind_tile(nb::module_& m) {
+  m.def("is_type_name", &interop::is_type_name, nb::arg("dtype"),
+        "Whether what stands for an element type is a name whose type each call gives.");
   m.def(
       "check_tile", [](nb::handle tile) { unwrap(tile_of(tile).check()); }, nb::arg("tile"),
       "Refuse a Tile whose parts do not fit each other.");

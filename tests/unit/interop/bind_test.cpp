@@ -43,15 +43,15 @@ std::string inputs_said(const std::vector<Array>& arrays) {
 }
 
 std::string outputs_said(const std::vector<Array>& arrays) {
-  Sizes sizes{{"M", 4}, {"N", 8}};
-  return bind_said(bind_outputs(row_kernel(), arrays, sizes, "cpu"));
+  Bound bound{{{"M", 4}, {"N", 8}}};
+  return bind_said(bind_outputs(row_kernel(), arrays, bound, "cpu"));
 }
 
 TEST(BindTest, InputsGiveTheDimensionsTheirValues) {
   const Array arrays[] = {array({4, 8}), array({8}, "s32")};
-  const auto sizes = bind_inputs(row_kernel(), arrays);
-  ASSERT_TRUE(sizes) << sizes.error().message();
-  EXPECT_THAT(std::vector(sizes->begin(), sizes->end()),
+  const auto bound = bind_inputs(row_kernel(), arrays);
+  ASSERT_TRUE(bound) << bound.error().message();
+  EXPECT_THAT(std::vector(bound->sizes.begin(), bound->sizes.end()),
               ElementsAre(Sizes::Row{"M", 4}, Sizes::Row{"N", 8}));
 }
 
@@ -137,11 +137,11 @@ TEST(BindTest, WhatOnlyOutputsHaveIsAddedAndHeldTo) {
   Signature signature = row_kernel();
   signature.outputs = {{"Z", {.dims = {"K"}, .dtype = "f32"}},
                        {"S", {.dims = {"K"}, .dtype = "f32"}}};
-  Sizes sizes{{"N", 8}};
+  Bound bound{{{"N", 8}}};
   const Array fits[] = {array({3}), array({3}, "f32", 8192)};
-  EXPECT_TRUE(bind_outputs(signature, fits, sizes, "cpu"));
-  EXPECT_EQ(sizes.find("K"), 3);
-  Sizes again{{"N", 8}};
+  EXPECT_TRUE(bind_outputs(signature, fits, bound, "cpu"));
+  EXPECT_EQ(bound.sizes.find("K"), 3);
+  Bound again{{{"N", 8}}};
   const Array differ[] = {array({3}), array({4}, "f32", 8192)};
   EXPECT_THAT(bind_said(bind_outputs(signature, differ, again, "cpu")),
               HasSubstr("so K = 4, but output 'Z' gave K = 3"));
@@ -212,8 +212,8 @@ TEST(BindTest, EachRefusalIsShown) {
   const Signature rows = row_kernel();
   const auto inputs = [&](const std::vector<Array>& arrays) { shows(bind_inputs(rows, arrays)); };
   const auto outputs = [&](const std::vector<Array>& arrays) {
-    Sizes sizes{{"M", 4}, {"N", 8}};
-    shows(bind_outputs(rows, arrays, sizes, "cpu"));
+    Bound bound{{{"M", 4}, {"N", 8}}};
+    shows(bind_outputs(rows, arrays, bound, "cpu"));
   };
   inputs({array({4, 8})});
   inputs({array({4, 8}, "f64"), array({8})});
