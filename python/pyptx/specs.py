@@ -56,6 +56,8 @@ class Tile:
     `dtype="T"` takes any too, but the same wherever the kernel's tiles say "T": a name of yours
     that begins with a capital letter, as no type does. `partial="B"` says that an output is a sum
     over the batch dimension B: values for the parts of a batch are added, not put together.
+    `strides="dynamic"` takes tensors whose rows lie apart, as those of `x[:, :64]`: the last
+    dimension is contiguous, and the other strides come with each launch (`X.strides`).
     `tma_box` is the box of one tensor copy in the order of the dimensions. `tma_rank=3` views
     a (rows, cols) matrix as (64 elements, rows, cols/64), so that a box can be wider than the
     swizzle span; `tma_padding` pads the inner box of that view to 72 elements.
@@ -67,6 +69,7 @@ class Tile:
         "dtype",
         "layout",
         "partial",
+        "strides",
         "tma_box",
         "tma_padding",
         "tma_rank",
@@ -79,6 +82,7 @@ class Tile:
     tma_rank: int
     tma_padding: bool
     partial: str | None
+    strides: str | None
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class Tile:
         tma_rank: int = 2,
         tma_padding: bool = False,
         partial: str | None = None,
+        strides: str | None = None,
     ) -> None:
         dims: list[int | str] = []
         for item in dims_and_dtype:
@@ -113,6 +118,9 @@ class Tile:
         if partial is not None and not isinstance(partial, str):
             refuse("OptionType", "partial", "the name of a dimension, as in 'B'", repr(partial))
         self.partial = partial
+        if strides not in (None, "dynamic"):
+            refuse("OptionValue", "strides", "'dynamic', or None: dense", f"not {strides!r}")
+        self.strides = strides
         if not is_read_by_dynamo():
             _core.check_tile(self)
 
@@ -211,6 +219,7 @@ class Tile:
             self.tma_rank,
             self.tma_padding,
             self.partial,
+            self.strides,
         )
 
     def __eq__(self, other: object) -> bool:

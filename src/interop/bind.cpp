@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <tuple>
 
+#include "pyptx/interop/strides.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::interop {
@@ -73,23 +73,50 @@ diag::Status check_strides(const Subject& subject, bool is_column, const Array& 
   return diag::success();
 }
 
+/// The same where rows may lie apart. Elements that are written lie in places of their own.
+diag::Status check_rows(const Subject& subject, const Array& array, bool is_written) {
+  if (!array.strides || std::ranges::count(array.shape, 0) != 0) return diag::success();
+  const auto refuse = [&](const char* fix) {
+    return diag::fail(Kind::ArrayStrides,
+                      {subject.text(), strides_text(*array.strides),
+                       plain_sizes().text(array.shape), "row-wise contiguous", fix});
+  };
+  for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+    const double stride = (*array.strides)[axis];
+    const bool is_last = axis + 1 == array.shape.size();
+    if (array.shape[axis] == 1 ||
+        (is_last ? stride == 1 : stride >= 0 && stride == std::floor(stride))) {
+      continue;
+    }
+    return refuse("call .contiguous() on it (NumPy: np.ascontiguousarray)");
+  }
+  const Shape strides(array.strides->begin(), array.strides->end());
+  if (is_written && !are_distinct(array.shape, strides)) {
+    return refuse("its elements share memory, so it cannot be written: pass one of its own");
+  }
+  return diag::success();
+}
+
+ByteRows rows_of(const Array& array) {
+  const std::uint64_t bits = element_bits(array.dtype);
+  if (!array.strides || bits % 8 != 0) return ByteRows::dense(array.bytes);
+  const Shape strides(array.strides->begin(), array.strides->end());
+  return ByteRows::of(array.shape, strides, bits / 8);
+}
+
 /// Refuses outputs that share memory.
 template <typename Tensors>
 diag::Status check_overlap(std::string_view kernel, const Tensors& tensors,
                            std::span<const Array> arrays) {
-  using Span = std::tuple<std::uint64_t, std::uint64_t, std::string_view>;
-  std::vector<Span> spans;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i].bytes != 0) {
-      spans.emplace_back(arrays[i].pointer, arrays[i].bytes, tensors[i].name);
+  for (std::size_t i = 1; i < arrays.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!share_memory(arrays[j].pointer, rows_of(arrays[j]), arrays[i].pointer,
+                        rows_of(arrays[i]))) {
+        continue;
+      }
+      return diag::fail(Kind::OutputOverlap,
+                        {concat("kernel '", kernel, "'"), tensors[j].name, tensors[i].name});
     }
-  }
-  std::ranges::sort(spans);
-  for (std::size_t i = 1; i < spans.size(); ++i) {
-    const auto& [start, bytes, name] = spans[i - 1];
-    if (std::get<0>(spans[i]) - start >= bytes) continue;
-    return diag::fail(Kind::OutputOverlap, {concat("kernel '", kernel, "'"), std::string(name),
-                                            std::string(std::get<2>(spans[i]))});
   }
   return diag::success();
 }
@@ -126,6 +153,10 @@ class Side {
                           {subject(index).text(), rules_.text(array.shape), name, rules_.text(size),
                            size_owner(name, index), rules_.text(*known)});
       }
+    }
+    if (tile.strided) {
+      const bool is_written = role_ == "output" || signature_.outputs.empty();
+      return check_rows(subject(index), array, is_written);
     }
     return check_strides(subject(index), tile.is_column(), array);
   }

@@ -234,7 +234,8 @@ diag::Result<Facts> Signature::facts(const Sizes& sizes, const Types& types) con
 
 diag::Result<layout::TensorMap> Signature::map(std::size_t index, const Facts& facts) const {
   const auto& [name, tile] = tensor(index);
-  auto made = tile.map(facts.shapes[index], facts.dtypes[index]);
+  const Shape strides = index < facts.strides.size() ? facts.strides[index] : Shape();
+  auto made = tile.map(facts.shapes[index], facts.dtypes[index], strides);
   auto problem = made ? made->problem(0) : std::optional(made.error());
   if (!problem) return *made;
   return diag::fail(Kind::ArrayMap, {title(), name, plain_sizes().text(facts.shapes[index]),

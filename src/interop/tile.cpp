@@ -82,6 +82,7 @@ std::string Tile::text() const {
   if (!box.empty()) parts.push_back(concat("tma_box=", plain_sizes().text(box)));
   if (map_rank != 2) parts.push_back(concat("tma_rank=", map_rank));
   if (padded) parts.emplace_back("tma_padding=True");
+  if (strided) parts.emplace_back("strides='dynamic'");
   if (!partial.empty()) parts.push_back(concat("partial=", quoted(partial)));
   std::string out = "Tile(";
   for (const std::string& part : parts) out += concat(out.back() == '(' ? "" : ", ", part);
@@ -107,6 +108,11 @@ diag::Status Tile::check() const {
   }
   if (map_rank == 3 && dims.size() != 2) {
     return bad("tma_rank=3 views a matrix;", concat(text(), " has ", dims.size(), " dimensions"));
+  }
+  if (strided && (dims.size() < 2 || is_column())) {
+    return bad("strides='dynamic'",
+               concat("is of rows that lie apart; ", text(),
+                      is_column() ? " has columns" : " has less than two dimensions"));
   }
   if (padded && map_rank != 3) {
     return bad("tma_padding", "pads the view of tma_rank=3; set tma_rank=3 too");

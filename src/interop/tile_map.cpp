@@ -21,6 +21,7 @@ constexpr std::int64_t kViewWidth = 64;  // elements of the innermost dimension 
 constexpr std::int64_t kPaddedWidth = 72;
 constexpr std::int64_t kDefaultEdge = 64;
 constexpr std::size_t kMostDimensions = 5;
+constexpr std::uint64_t kStrideUnit = 16;  // bytes
 
 support::Failure<std::string> refused(std::string why) { return {std::move(why)}; }
 
@@ -57,9 +58,11 @@ std::optional<std::string> bad_edge(std::span<const std::int64_t> box) {
   return std::nullopt;
 }
 
-/// The map over a dense row-major tensor; a map counts dimensions from the innermost one.
+/// The map over a row-major tensor, dense where there are no strides; a map counts dimensions from
+/// the innermost one.
 TensorMap flat_map(const TensorMap& kind, std::span<const std::int64_t> shape,
-                   std::span<const std::int64_t> box, std::uint64_t element_bytes) {
+                   std::span<const std::int64_t> strides, std::span<const std::int64_t> box,
+                   std::uint64_t element_bytes) {
   TensorMap map = kind;
   map.rank = static_cast<std::uint8_t>(shape.size());
   std::uint64_t stride = element_bytes;
@@ -67,6 +70,11 @@ TensorMap flat_map(const TensorMap& kind, std::span<const std::int64_t> shape,
     const std::size_t axis = shape.size() - 1 - i;
     map.dims[i] = static_cast<std::uint64_t>(shape[axis]);
     map.box[i] = static_cast<std::uint32_t>(box[axis]);
+    if (!strides.empty() && i > 0) {
+      stride = static_cast<std::uint64_t>(strides[axis]) * element_bytes;
+      // No copy steps over one element, but the descriptor's rules hold for its stride too.
+      if (map.dims[i] == 1) stride = (stride + kStrideUnit - 1) / kStrideUnit * kStrideUnit;
+    }
     if (i > 0) map.strides[i - 1] = stride;
     stride *= map.dims[i];
   }
@@ -75,7 +83,8 @@ TensorMap flat_map(const TensorMap& kind, std::span<const std::int64_t> shape,
 
 /// The map over a (rows, cols) matrix seen as (64 elements, rows, cols/64).
 Made view_map(const TensorMap& kind, std::span<const std::int64_t> shape,
-              std::span<const std::int64_t> box, std::uint64_t element_bytes, bool padded) {
+              std::span<const std::int64_t> strides, std::span<const std::int64_t> box,
+              std::uint64_t element_bytes, bool padded) {
   const std::int64_t cols = shape[1];
   if (cols % kViewWidth != 0 || box[1] % kViewWidth != 0) {
     return refused(concat("a rank-3 tensor map needs columns in multiples of ", kViewWidth,
@@ -85,7 +94,8 @@ Made view_map(const TensorMap& kind, std::span<const std::int64_t> shape,
   map.rank = 3;
   map.dims = {kViewWidth, static_cast<std::uint64_t>(shape[0]),
               static_cast<std::uint64_t>(cols / kViewWidth)};
-  map.strides = {static_cast<std::uint64_t>(cols) * element_bytes, kViewWidth * element_bytes};
+  const std::int64_t row = strides.empty() ? cols : strides[0];
+  map.strides = {static_cast<std::uint64_t>(row) * element_bytes, kViewWidth * element_bytes};
   map.box = {static_cast<std::uint32_t>(padded ? kPaddedWidth : kViewWidth),
              static_cast<std::uint32_t>(box[0]), static_cast<std::uint32_t>(box[1] / kViewWidth)};
   return map;
@@ -94,7 +104,8 @@ Made view_map(const TensorMap& kind, std::span<const std::int64_t> shape,
 }  // namespace
 
 support::Result<TensorMap, std::string> Tile::map(std::span<const std::int64_t> shape,
-                                                  std::string_view elements) const {
+                                                  std::string_view elements,
+                                                  std::span<const std::int64_t> strides) const {
   if (shape.empty()) return refused("a tensor map needs a dimension");
   if (shape.size() > kMostDimensions) {
     return refused(concat("a tensor map has at most ", kMostDimensions, " dimensions"));
@@ -119,8 +130,8 @@ support::Result<TensorMap, std::string> Tile::map(std::span<const std::int64_t> 
         concat("the box has ", edges.size(), " edges, the tensor ", sizes.size(), " dimensions"));
   }
   if (auto problem = bad_edge(edges)) return refused(std::move(*problem));
-  if (is_view) return view_map(kind, sizes, edges, bits / 8, padded);
-  return flat_map(kind, sizes, edges, bits / 8);
+  if (is_view) return view_map(kind, sizes, strides, edges, bits / 8, padded);
+  return flat_map(kind, sizes, strides, edges, bits / 8);
 }
 
 std::optional<layout::MapType> map_type(std::string_view dtype) {

@@ -117,7 +117,7 @@ def test_other_outputs_are_refused_by_name() -> None:
         bound(x, w, x, out=(one, torch.zeros(31)))
     with pytest.raises(LaunchError, match=r"has 2 outputs \(DX, DW\), got 1"):
         bound(x, w, x, out=one)
-    with pytest.raises(LaunchError, match="'DW' and 'DX' share memory"):
+    with pytest.raises(LaunchError, match="'DX' and 'DW' share memory"):
         bound(x, w, x, out=(one, one[0]))
 
 

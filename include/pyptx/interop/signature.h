@@ -36,10 +36,12 @@ struct Multiple {
   std::int64_t of = 1;
 };
 
-/// Shape and element type of every tensor, inputs before outputs.
+/// Shape and element type of every tensor, inputs before outputs, and the strides of those whose
+/// tile leaves them to the launch. Empty strides, or none at all: it is dense.
 struct Facts {
   std::vector<Shape> shapes;
   std::vector<std::string> dtypes;
+  std::vector<Shape> strides = {};
 };
 
 struct Signature {

@@ -57,6 +57,8 @@ struct Tile {
   bool padded = false;
   /// Of an output: the dimension that it is a sum over. Empty: none.
   std::string partial = {};
+  /// Rows are contiguous and may lie apart: a launch brings the strides. Else the tensor is dense.
+  bool strided = false;
 
   bool is_column() const { return layout == TileLayout::Column; }
   /// The call that makes it in Python, which is how messages name it: "Tile('M', 64, bf16)".
@@ -72,9 +74,10 @@ struct Tile {
   /// first argument is this tile's text; who knows whose tile it is names that.
   diag::Result<Sizes> sizes(std::span<const std::int64_t> shape,
                             const SizeRules& rules = plain_sizes()) const;
-  /// The map over a tensor of that shape and those elements, or why there is none.
-  support::Result<layout::TensorMap, std::string> map(std::span<const std::int64_t> shape,
-                                                      std::string_view elements) const;
+  /// The map over a tensor of that shape, those elements and strides, or why there is none.
+  support::Result<layout::TensorMap, std::string> map(
+      std::span<const std::int64_t> shape, std::string_view elements,
+      std::span<const std::int64_t> strides = {}) const;
 };
 
 /// Whether elements of type `got` may be passed where a tile says `expected`. Equal names may, tf32

@@ -18,6 +18,7 @@ from pyptx._call.element_types import framework_name, ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, resolve_grid
 from pyptx._call.specialize import Facts, Traced
+from pyptx._call.strides import spanned, with_gaps
 from pyptx._call.teaching import ENTRY_KINDS, teach
 from pyptx._captures.captures import Captures
 from pyptx.specs import Layout
@@ -45,6 +46,7 @@ class Prepared:
     values: dict[str, Any]  # of dimensions, template and raw parameters
     run_time: tuple[tuple[str, str], ...] = ()  # (type, name) of the scalars that a launch brings
     scalars: tuple[int, ...] = ()  # their bits in this call
+    strides: tuple[tuple[int, ...], ...] = ()  # of each tensor; (): it is dense
 
 
 def detect_arch() -> str:
@@ -91,8 +93,14 @@ def prepare(
         own = [framework_name(name) for name in names]
         has_own_outputs &= own == [framework_name(array.dtype) for array in out]
         names = [array.dtype for array in out]
+    arrays = (*inputs, *(out or ()))
+    every_shape = (*(array.shape for array in inputs), *shapes)
+    strides = signature.strides.of([array.strides for array in arrays], every_shape)
+    raw |= signature.strides.values(strides)
+    gaps = with_gaps(strides, every_shape)
+    has_own_outputs &= not any(gaps[len(inputs) :])
     facts = Facts(
-        (*(array.shape for array in inputs), *shapes),
+        every_shape,
         (*(array.dtype for array in inputs), *names),
         template,
         target,
@@ -100,7 +108,7 @@ def prepare(
     values = {**template, **env, **raw}
     grid = resolve_grid(signature.name, kernel.grid, values)
     traced, is_current, watched = kernel.specializer.trace(facts, captures)
-    for name, array in zip(signature.tensors, (*inputs, *(out or ())), strict=False):
+    for name, array in zip(signature.tensors, arrays, strict=False):
         if name in traced.map_tensors:
             _core.check_mapped(signature.name, name, array.pointer)
     has_work = 0 not in grid
@@ -109,7 +117,7 @@ def prepare(
     specializer = kernel.specializer
     image = None
     if has_work:
-        image = specializer.image(traced, grid, raw, run_time, facts.shapes)
+        image = specializer.image(traced, grid, raw, run_time, facts.shapes, strides)
     is_known = all(raw[name] is not UNKNOWN for _, name in run_time)
     scalars = specializer.argument_bits(run_time, raw) if is_known else ()
     outputs = list(zip(names, shapes, strict=True))
@@ -125,6 +133,7 @@ def prepare(
         values,
         run_time,
         scalars,
+        gaps,
     )
 
 
@@ -230,7 +239,8 @@ def describe_numpy(array: Any) -> Array:
     # A field of a structured array need not step by whole elements.
     strides = tuple(s // size if s % size == 0 else s / size for s in array.strides)
     name = ptx_name(array.dtype)
-    return Array(array.shape, name, "cpu", strides, array.ctypes.data, array.nbytes)
+    nbytes = spanned(array.shape, array.strides, size)
+    return Array(array.shape, name, "cpu", strides, array.ctypes.data, nbytes)
 
 
 def call_emulated(

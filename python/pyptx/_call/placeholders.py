@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyptx import _core
 from pyptx._call.scalars import declared_type
-
-if TYPE_CHECKING:
-    from pyptx.specs import Layout
+from pyptx.specs import Layout
 
 
 @contextmanager
@@ -33,6 +31,8 @@ class TensorSpec:
     Carries the parameter's name and, where the specs and the call give them, its shape, element
     type and layout. A size that the launch brings (`kernel(dynamic=...)`) is a register in `shape`;
     `divisors` says what each size is a multiple of: itself, or what `multiple_of` promises.
+    `strides`, in elements, are registers where a launch brings them (`Tile(strides="dynamic")`),
+    but for the last, which is 1.
     """
 
     __slots__ = ("divisors", "dtype", "layout", "name", "shape")
@@ -49,6 +49,22 @@ class TensorSpec:
         self.dtype = dtype
         self.layout = layout
         self.divisors: tuple[int, ...] | None = None
+
+    @property
+    def strides(self) -> Any:
+        """Elements from one index to the next, for each dimension; None where no shape is known.
+
+        Those of a dense tensor are products of its sizes.
+        """
+        if self.shape is None:
+            return None
+        is_column = self.layout is Layout.COL
+        sizes = self.shape if is_column else self.shape[::-1]  # the contiguous one first
+        strides: list[Any] = []
+        for index in range(len(sizes)):
+            outer = sizes[index - 1] * strides[-1] if index > 1 else sizes[0]
+            strides.append(outer if index else 1)
+        return tuple(strides if is_column else strides[::-1])
 
     def tma_desc(self) -> Any:
         """Return the TMA descriptor of this tensor, as the `src` or `dst` of a bulk tensor copy.
@@ -67,29 +83,42 @@ class TensorSpec:
 
 
 class SizedTensor(TensorSpec):
-    """The placeholder of a tensor some of whose sizes the launch brings: given as names."""
+    """The placeholder of a tensor some of whose sizes or strides are given as names.
 
-    __slots__ = ("_kinds", "_sizes")
+    They are parameters of the launch, and registers here, loaded where the kernel begins.
+    """
 
-    def __init__(self, parameters: Sequence[tuple[str, str]], *args: Any) -> None:
+    __slots__ = ("_kinds", "_sizes", "_strides")
+
+    def __init__(
+        self, parameters: Sequence[tuple[str, str]], strides: tuple[str, ...], *args: Any
+    ) -> None:
         self._kinds = {name: declared_type(kind) for kind, name in parameters}
-        self._sizes: tuple[int | str, ...] = ()
+        self._strides = strides
+        self._sizes: tuple[int | str, ...] | None = None
         super().__init__(*args)
 
     @property
     def shape(self) -> Any:
-        """The sizes: registers in place of names, which are loaded where the kernel begins."""
-        trace = _core.active_trace()
-        if trace is None:
-            return self._sizes
-        return tuple(
-            trace.launch_value(self._kinds[size], size) if isinstance(size, str) else size
-            for size in self._sizes
-        )
+        """The sizes, with registers in place of names."""
+        return None if self._sizes is None else tuple(map(self._value, self._sizes))
 
     @shape.setter
     def shape(self, sizes: Any) -> None:
         self._sizes = sizes
+
+    @property
+    def strides(self) -> Any:
+        """The strides, with registers in place of names."""
+        if not self._strides:
+            return super().strides
+        return (*map(self._value, self._strides), 1)
+
+    def _value(self, size: int | str) -> Any:
+        trace = _core.active_trace()
+        if trace is None or not isinstance(size, str):
+            return size
+        return trace.launch_value(self._kinds[size], size)
 
 
 class TmaDescriptorHandle:

@@ -75,6 +75,7 @@ def settle_arrays(
     # What the grid was worked out from is settled with it.
     constants = [name for _, name in signature.raw_params if grid_asks_for(kernel.grid, name)]
     prepared = first_call.prepare(kernel, captures, inputs, outs, keywords, target, constants)
+    _refuse_gaps(signature, prepared)
     kinds = [(array.dtype, array.shape) for array in inputs] + list(prepared.outputs)
     tensors = [
         BoundTensor(name, dtype, tuple(shape), nbytes(dtype, shape), spec.layout is Layout.COL)
@@ -89,6 +90,18 @@ def settle_arrays(
     )
     sides = tuple(tensors[:count]), tuple(tensors[count:])
     return Settled(signature.name, prepared.image, *sides, scalars)
+
+
+def _refuse_gaps(signature: Signature, prepared: first_call.Prepared) -> None:
+    """Refuse tensors with gaps: what is settled is for one shape, dense."""
+    for name, strides in zip(signature.tensors, prepared.strides, strict=True):
+        if strides:
+            refuse(
+                "ArrayMemory",
+                f"kernel {signature.name!r}: argument {name!r}",
+                f"has strides {strides}: bound and saved kernels take dense tensors; give a "
+                f"contiguous one, or call the kernel itself",
+            )
 
 
 def _framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str:

@@ -16,10 +16,11 @@ from typing import Any
 from pyptx import _core
 from pyptx._call.element_types import element_bits, ptx_name
 from pyptx._call.refusals import refuse
+from pyptx._call.strides import LaunchStrides
 from pyptx.specs import Tile
 from pyptx.types import from_name
 
-SIZE = "u32"  # of the parameter of a size that is one of the launch
+SIZE = "u32"  # of the parameter of a size or stride that is one of the launch
 _MOST = (1 << 31) - 1  # of a grid in its first dimension; in others, and of blocks, less
 
 
@@ -105,9 +106,14 @@ class Signature:
         #: Dimensions whose sizes are parameters of the launch, and in no trace.
         self.dynamic = self._checked_dynamic(dynamic)
         self.multiple_of = self._checked_multiples(multiple_of or {})
+        taken = dict.fromkeys(self.dims, "dimension") | dict.fromkeys(self.tensors, "tensor")
+        taken |= dict.fromkeys(self.template_params, "template parameter")
+        #: Strides that are parameters of the launch.
+        self.strides = LaunchStrides(self.name, self.tensors, self.specs, taken)
         passed = [name for _, name in self.raw_params]
-        self.raw_params += tuple((SIZE, name) for name in self.dynamic if name not in passed)
-        fixed = (*self.dims, *self.template_params)
+        brought = (*self.dynamic, *self.strides.every)
+        self.raw_params += tuple((SIZE, name) for name in brought if name not in passed)
+        fixed = (*self.dims, *self.template_params, *self.strides.every)
         #: Raw parameters that are neither a dimension nor a template parameter.
         self.free_params = tuple(p for p in self.raw_params if p[1] not in fixed)
         self.batch = batch
@@ -231,7 +237,7 @@ class Signature:
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Template values and raw parameter values; adds sizes and types by keyword to `env`."""
         defaults = self.template_params
-        raw_names = [name for _, name in self.raw_params]
+        raw_names = [name for _, name in self.raw_params if name not in self.strides.every]
         known = [*defaults, *self.dims, *self.type_names, *raw_names]
         given = dict(keywords)
         for name, value in keywords.items():

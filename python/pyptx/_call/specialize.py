@@ -150,7 +150,7 @@ class Specializer:
         kinds = zip(signature.tensors, specs, facts.shapes, facts.dtypes, strict=True)
         for index, (tensor, spec, shape, dtype) in enumerate(kinds):
             trace.add_tensor(tensor)
-            tensors.append(self._placeholder(tensor, spec, shape, dtype))
+            tensors.append(self._placeholder(index, spec, shape, dtype))
             if spec is None or shape is None:
                 continue
             divisors = tensors[-1].divisors = signature.divisors(shape)
@@ -181,20 +181,23 @@ class Specializer:
 
     def _placeholder(
         self,
-        name: str,
+        index: int,
         spec: Tile | None,
         shape: tuple[int | str, ...] | None,
         dtype: str | None,
     ) -> TensorSpec:
+        name = self.signature.tensors[index]
         if spec is None:
             return TensorSpec(name)
         from pyptx.types import from_name
 
         is_open = spec.dtype is None or spec.type_name is not None
         kind = from_name(dtype) if is_open and dtype is not None else spec.dtype
-        if not any(isinstance(size, str) for size in shape or ()):
+        strides = self.signature.strides.names[index]
+        if not strides and not any(isinstance(size, str) for size in shape or ()):
             return TensorSpec(name, cast("Any", shape), kind, spec.layout)
-        return SizedTensor(self.signature.raw_params, name, shape, kind, spec.layout)
+        parameters = self.signature.raw_params
+        return SizedTensor(parameters, strides, name, shape, kind, spec.layout)
 
     def image(
         self,
@@ -203,11 +206,13 @@ class Specializer:
         raw: Mapping[str, Any],
         run_time: Sequence[tuple[str, str]] = (),
         shapes: Sequence[Any] | None = None,
+        strides: Sequence[tuple[int, ...]] = (),
     ) -> Any:
         """Return the launchable image of a trace for that grid and those raw parameter values.
 
         Values of `run_time` are not part of it: each launch brings them (`argument_bits`). `shapes`
-        are the tensors', where the trace does not know them: those of the values.
+        are the tensors', where the trace does not know them: those of the values, as `strides`
+        are.
         """
         scalars = tuple(
             None if (kind, name) in run_time else scalar_bits(self.signature.name, kind, name, raw)
@@ -217,7 +222,8 @@ class Specializer:
         image = traced.images.get(key)
         if image is not None:
             return image
-        image = self._make_image(traced, shapes or traced.facts.shapes, grid, scalars)
+        sizes = (shapes or traced.facts.shapes, strides)
+        image = self._make_image(traced, sizes, grid, scalars)
         return traced.images.keep_first(key, image)
 
     def argument_bits(
@@ -227,16 +233,17 @@ class Specializer:
         return tuple(scalar_bits(self.signature.name, kind, name, raw) for kind, name in run_time)
 
     def _make_image(
-        self, traced: Traced, shapes: Any, grid: Dim3, scalars: Sequence[int | None]
+        self, traced: Traced, sizes: tuple[Any, Any], grid: Dim3, scalars: Sequence[int | None]
     ) -> _core.KernelImage:
         options, facts = self.options, traced.facts
+        shapes, strides = sizes
         # A call has settled them all; only a request for text leaves some open.
         dtypes = cast("Sequence[str]", facts.dtypes)
         with _about_declaration(self.signature):
             return self.signature.declared.image(
                 traced.module,
                 (traced.text, facts.target),
-                (shapes, dtypes),
+                (shapes, dtypes, strides),
                 (grid, options.block, options.cluster),
                 max(traced.dynamic_shared, options.smem),
                 scalars,

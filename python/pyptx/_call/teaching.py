@@ -58,8 +58,11 @@ def teach(
     if not captures.is_current():
         return
     names = [name for _, name in prepared.run_time]
-    columns = [spec.layout is Layout.COL for spec in kernel.signature.specs]
-    rows = [(a.dtype, a.shape, column) for a, column in zip(memory, columns, strict=True)]
+    orders = [
+        strides or spec.layout is Layout.COL
+        for spec, strides in zip(kernel.signature.specs, prepared.strides, strict=True)
+    ]
+    rows = [(a.dtype, a.shape, order) for a, order in zip(memory, orders, strict=True)]
     count = len(kernel.in_specs)
     live.entry.add(
         rows[:count],

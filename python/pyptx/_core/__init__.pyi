@@ -523,6 +523,11 @@ def is_type_name(dtype: str) -> bool:
 def check_tile(tile: Any) -> None:
     """Refuse a Tile whose parts do not fit each other."""
 
+def row_strides(shape: Sequence[int], strides: Sequence[int] | None = None) -> tuple[int, ...]:
+    """
+    The strides of a launch: the given ones, but for dimensions of one element; without any those of a dense tensor.
+    """
+
 def tile_text(tile: Any) -> str: ...
 def tile_sizes(tile: Any, shape: Sequence[Any]) -> dict[str, Any]: ...
 def tile_shape(tile: Any, values: dict[str, Any]) -> tuple[Any, ...]: ...
@@ -577,7 +582,7 @@ class Signature:
         self,
         module: Module,
         text: tuple[str, str],
-        facts: tuple[Sequence[Sequence[int]], Sequence[str]],
+        facts: tuple[Sequence[Sequence[int]], Sequence[str], Sequence[Sequence[int]]],
         sizes: Sequence[Sequence[int]],
         dynamic_shared: int,
         scalars: Sequence[int | None],
@@ -586,7 +591,7 @@ class Signature:
         is_programmatic: bool,
     ) -> KernelImage:
         """
-        The image of a trace. `text` is its PTX and target, `facts` are shapes and element types, `sizes` grid, block and cluster; `scalars` are the bits of the raw parameters; None: each launch brings them.
+        The image of a trace. `text` is its PTX and target, `facts` are shapes, element types and strides (none: dense), `sizes` grid, block and cluster; `scalars` are the bits of the raw parameters; None: each launch brings them.
         """
 
 def check_bound(

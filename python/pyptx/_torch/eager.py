@@ -25,6 +25,7 @@ from pyptx._call import first_call
 from pyptx._call.element_types import framework_name, ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array
+from pyptx._call.strides import spanned
 from pyptx._call.teaching import is_repeatable, teach
 from pyptx._captures.captures import Captures
 from pyptx._torch.problems import kind_problem, memory_problem, write_problem
@@ -41,9 +42,10 @@ def describe(tensor: torch.Tensor) -> Array:
     """Return what torch says about a tensor."""
     shape = tuple(tensor.shape)
     pointer = tensor.data_ptr()
-    nbytes = tensor.numel() * tensor.element_size()
+    strides = tensor.stride()
+    nbytes = spanned(shape, strides, 1) * tensor.element_size()
     device = str(tensor.device)
-    return Array(shape, ptx_name(tensor.dtype), device, tensor.stride(), pointer, nbytes)
+    return Array(shape, ptx_name(tensor.dtype), device, strides, pointer, nbytes)
 
 
 def torch_dtype(ptx: str) -> torch.dtype:

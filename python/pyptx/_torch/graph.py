@@ -31,8 +31,8 @@ def of_call(
 ) -> str | None:
     """Return the text for a call with these (fake) tensors; None where no text can stand for it.
 
-    Symbolic shapes, an empty grid, one that depends on a scalar of the launch, and a kernel that
-    reads what cannot be compared have none.
+    Symbolic shapes, an empty grid, one that depends on a scalar of the launch, tensors with gaps,
+    and a kernel that reads what cannot be compared have none.
     """
     if any(value is UNKNOWN and grid_asks_for(kernel.grid, n) for n, value in keywords.items()):
         return None
@@ -78,6 +78,8 @@ def _text_of(
     tensors = [(array.dtype, array.shape) for array in inputs]
     tensors += [(stored_name(dtype), shape) for dtype, shape in prepared.outputs]
     if not prepared.has_work or any(framework_name(dtype) is None for dtype, _ in tensors):
+        return None
+    if any(prepared.strides):  # a kernel that is carried takes dense tensors
         return None
     specs = kernel.signature.specs
     rows = [

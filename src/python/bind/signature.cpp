@@ -9,6 +9,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -136,15 +138,15 @@ std::optional<layout::TensorMap> map_of(const Signature& signature, std::size_t 
 
 /// Grid, block and cluster.
 using Sizes3 = std::array<Triple, 3>;
-/// Shapes and element types.
-using FactsPair = std::pair<std::vector<interop::Shape>, NameList>;
+/// Shapes, element types and strides.
+using FactsTuple = std::tuple<std::vector<interop::Shape>, NameList, std::vector<interop::Shape>>;
 /// PTX and its target.
 using TextPair = std::pair<std::string, std::string>;
 using ScalarBits = std::vector<std::optional<std::uint64_t>>;
 
 std::shared_ptr<interop::KernelImage> compose_image(const Signature& signature,
                                                     const ModuleObject& module, TextPair text,
-                                                    FactsPair facts, const Sizes3& sizes,
+                                                    FactsTuple facts, const Sizes3& sizes,
                                                     std::uint32_t dynamic_shared,
                                                     const ScalarBits& scalars, const NameList& maps,
                                                     bool maps_by_value, bool is_programmatic) {
@@ -160,9 +162,10 @@ std::shared_ptr<interop::KernelImage> compose_image(const Signature& signature,
         {signature.scalars.at(i).name, interop::Number::of_bits(*scalars[i]), true});
   }
   for (const std::string& tensor : maps) launch.maps.push_back({tensor});
-  return unwrap(interop::make_image({module.module, std::move(text.first), std::move(text.second)},
-                                    signature, {std::move(facts.first), std::move(facts.second)},
-                                    launch));
+  return unwrap(interop::make_image(
+      {module.module, std::move(text.first), std::move(text.second)}, signature,
+      {std::move(std::get<0>(facts)), std::move(std::get<1>(facts)), std::move(std::get<2>(facts))},
+      launch));
 }
 
 std::vector<interop::SavedTensor> bound_tensors(const nb::object& tensors) {
@@ -263,8 +266,8 @@ void bind_signature(nb::module_& m) {
       .def("image", &compose_image, nb::arg("module"), nb::arg("text"), nb::arg("facts"),
            nb::arg("sizes"), nb::arg("dynamic_shared"), nb::arg("scalars"), nb::arg("maps"),
            nb::arg("maps_by_value"), nb::arg("is_programmatic"),
-           "The image of a trace. `text` is its PTX and target, `facts` are shapes and element "
-           "types, `sizes` grid, block and "
+           "The image of a trace. `text` is its PTX and target, `facts` are shapes, element "
+           "types and strides (none: dense), `sizes` grid, block and "
            "cluster; `scalars` are the bits of the raw parameters; None: each launch "
            "brings them.");
   m.def("check_bound", &check_bound, nb::arg("kernel"), nb::arg("inputs"), nb::arg("outputs"),

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "pyptx/interop/strides.h"
 
 namespace pyptx::python {
 namespace {
@@ -89,6 +90,7 @@ interop::Tile tile_of(nb::handle tile) {
   }
   out.map_rank = nb::cast<std::int64_t>(tile.attr("tma_rank"));
   out.padded = PyObject_IsTrue(nb::object(tile.attr("tma_padding")).ptr()) == 1;
+  out.strided = !tile.attr("strides").is_none();
   if (const nb::object partial = tile.attr("partial"); !partial.is_none()) {
     out.partial = nb::cast<std::string>(partial);
   }
@@ -167,6 +169,14 @@ void bind_tile(nb::module_& m) {
   m.def(
       "check_tile", [](nb::handle tile) { unwrap(tile_of(tile).check()); }, nb::arg("tile"),
       "Refuse a Tile whose parts do not fit each other.");
+  m.def(
+      "row_strides",
+      [](const interop::Shape& shape, const std::optional<interop::Shape>& strides) {
+        return PythonSizes().tuple(interop::row_strides(shape, strides.value_or(interop::Shape())));
+      },
+      nb::arg("shape"), nb::arg("strides").none() = nb::none(),
+      "The strides of a launch: the given ones, but for dimensions of one element; without any "
+      "those of a dense tensor.");
   m.def("tile_text", [](nb::handle tile) { return tile_of(tile).text(); }, nb::arg("tile"));
   m.def("tile_sizes", &sizes_of_tile, nb::arg("tile"), nb::arg("shape"));
   m.def("tile_shape", &shape_of_tile, nb::arg("tile"), nb::arg("values"));

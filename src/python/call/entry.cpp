@@ -106,6 +106,11 @@ void read_order(TensorShape& shape, nanobind::handle order) {
   if (shape.strides.size() != shape.shape.size()) {
     throw nb::value_error("a tensor has as many strides as dimensions");
   }
+  const auto bytes = static_cast<std::uint64_t>(dlpack::element_bytes(shape.type));
+  if (!shape.strides.empty()) {
+    shape.rows = interop::ByteRows::of(shape.shape, shape.strides, bytes);
+    shape.bytes = shape.rows.bytes;
+  }
 }
 
 TensorShape read_shape(nanobind::handle item) {

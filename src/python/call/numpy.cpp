@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "pyptx/interop/dlpack.h"
+#include "pyptx/interop/strides.h"
 
 namespace pyptx::python {
 namespace {
@@ -85,6 +87,8 @@ bool NumpyArrays::read(PyObject* object, ReadTensor& out) {
     if (buffer.strides[i] % buffer.itemsize != 0) return false;
     strides[static_cast<std::size_t>(i)] = buffer.strides[i] / buffer.itemsize;
   }
+  const std::span<const std::int64_t> view_strides(strides.data(),
+                                                   static_cast<std::size_t>(buffer.ndim));
   out.data = buffer.buf;
   out.device = {dlpack::DeviceType::Cpu, 0};
   out.ndim = buffer.ndim;
@@ -92,7 +96,13 @@ bool NumpyArrays::read(PyObject* object, ReadTensor& out) {
   out.shape = buffer.shape;
   out.strides = strides.data();
   out.byte_offset = 0;
+  // A view reaches no further than what it is of; the length counts its elements alone.
   out.room = buffer.len;
+  if (buffer.len != 0 && std::ranges::none_of(view_strides, [](auto step) { return step < 0; })) {
+    const std::span<const std::int64_t> shape(out.shape, static_cast<std::size_t>(out.ndim));
+    out.room =
+        static_cast<std::int64_t>(interop::spanned_elements(shape, view_strides)) * buffer.itemsize;
+  }
   return true;
 }
 

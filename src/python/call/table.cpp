@@ -29,7 +29,8 @@ TensorShape::TensorShape(dlpack::DataType element, std::vector<std::int64_t> ext
     : type(element),
       shape(std::move(extents)),
       bytes(dlpack::byte_count(type, shape)),
-      column_major(is_column) {}
+      column_major(is_column),
+      rows(interop::ByteRows::dense(bytes)) {}
 
 void ExpectedTensors::add(const TensorShape& shape, std::uint64_t alignment) {
   const std::size_t rank = shape.shape.size();

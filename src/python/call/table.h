@@ -13,6 +13,7 @@
 
 #include "call/keywords.h"
 #include "pyptx/interop/image.h"
+#include "pyptx/interop/strides.h"
 #include "torch/torch.h"
 
 namespace pyptx::python {
@@ -26,9 +27,10 @@ inline constexpr std::size_t kMaxSpecialisations = 256;
 struct TensorShape {
   dlpack::DataType type;
   std::vector<std::int64_t> shape;
-  std::uint64_t bytes = 0;
-  bool column_major = false;          // else row-major; dense either way
-  std::vector<std::int64_t> strides;  // of an input whose dimensions lie in another order
+  std::uint64_t bytes = 0;            // from the first element to the end of the last
+  bool column_major = false;          // else row-major; dense either way, without strides
+  std::vector<std::int64_t> strides;  // where dimensions lie in another order, or apart
+  interop::ByteRows rows;             // of its memory
   std::uint64_t alignment = 1;        // of the address, a power of two
 
   TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents, bool is_column);

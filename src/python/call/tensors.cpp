@@ -73,8 +73,8 @@ bool CallTensors::read_outputs(PyObject* out) {
 bool CallTensors::outputs_overlap(const Specialisation& specialisation) const {
   for (std::size_t i = 1; i < output_count_; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (dlpack::overlap(address(input_count_ + i), specialisation.outputs[i].bytes,
-                          address(input_count_ + j), specialisation.outputs[j].bytes)) {
+      if (interop::share_memory(address(input_count_ + i), specialisation.outputs[i].rows,
+                                address(input_count_ + j), specialisation.outputs[j].rows)) {
         return true;
       }
     }

@@ -130,7 +130,7 @@ TEST(BindTest, OutputsAreHeldToTheInputs) {
   EXPECT_EQ(outputs_said({array({4, 8}, "f32", 4096), array({4}, "f32", 4096 + 128)}), "nothing");
   EXPECT_EQ(outputs_said({array({4, 8}, "f32", 4096), array({4}, "f32", 4096 - 16)}), "nothing");
   EXPECT_THAT(outputs_said({array({4, 8}, "f32", 4096), array({4}, "f32", 4096 - 12)}),
-              HasSubstr("'S' and 'Z' share"));
+              HasSubstr("'Z' and 'S' share"));
 }
 
 TEST(BindTest, WhatOnlyOutputsHaveIsAddedAndHeldTo) {
