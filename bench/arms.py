@@ -31,6 +31,7 @@ MAPS_GOAL = 1.30  # of kernels with tensor maps
 ALLOCATING_GOAL = 0.85
 COMPILED_GOAL = 1.00
 JIT_GOAL = 1.02
+JAX_EAGER_GOAL = 1.25
 FUNCTION_GOAL = 1.20  # of a function of pyptx.kernels, to the kernel that it launches
 
 Run = Callable[[int], float]  # calls to make -> seconds for each of them

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from arms import (
     COMPILED_GOAL,
+    JAX_EAGER_GOAL,
     JIT_GOAL,
     Against,
     Arm,
@@ -206,8 +207,8 @@ def graph_arms(subject: Subject) -> list[Arm]:
 # --- JAX ----------------------------------------------------------------------------------------
 
 
-def jax_run(function: Callable[..., Any]) -> Run:
-    """Return the calls of a jitted function."""
+def jax_run(function: Callable[..., Any], *, is_jitted: bool = True) -> Run:
+    """Return the calls of a function, jitted or as it is."""
     # JAX would take most of the GPU's memory at its first array.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:
@@ -216,20 +217,30 @@ def jax_run(function: Callable[..., Any]) -> Run:
         raise LeftOutError("JAX is not installed") from None
 
     x, y = (jax.device_put(array) for array in (normal(N), np.ascontiguousarray(normal(N)[::-1])))
-    f = jax.jit(function)
+    f = jax.jit(function) if is_jitted else function
     np.testing.assert_array_equal(f(x, y), x + y)
     return loop("f(x, y)", lambda: f(x, y).block_until_ready(), f=f, x=x, y=y)
 
 
 def jax_arms(machine: Machine) -> list[Arm]:
-    """Return vector_add and an addition in jax.jit."""
+    """Return vector_add and an addition, in jax.jit and outside of it."""
 
     def ours() -> Run:
         vector_add = example("vector_add").vector_add
         return jax_run(lambda a, b: vector_add(a, b))
 
+    def eager() -> Run:
+        return jax_run(example("vector_add").vector_add, is_jitted=False)
+
     peer = Against("a + b, jax.jit", machine.goal(JIT_GOAL))
+    jitted = Against("vector_add, jax.jit", machine.goal(JAX_EAGER_GOAL))
     return [
         Arm("a + b, jax.jit", lambda: jax_run(lambda a, b: a + b)),
         Arm("vector_add, jax.jit", ours, (peer,)),
+        Arm(
+            "a + b, JAX eager",
+            lambda: jax_run(lambda a, b: a + b, is_jitted=False),
+            (Against("a + b, jax.jit"),),
+        ),
+        Arm("vector_add, JAX eager", eager, (jitted,)),
     ]

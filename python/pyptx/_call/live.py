@@ -16,18 +16,21 @@ from pyptx._call import first_call
 
 if TYPE_CHECKING:
     from pyptx._captures.captures import Captures
+    from pyptx._jax.eager import EagerCalls
     from pyptx.kernel import Kernel
 
 
 class Live:
     """The C entry that is valid while the captured values are what they were."""
 
-    __slots__ = ("_stale", "captures", "entry")
+    __slots__ = ("_stale", "captures", "entry", "jax_calls")
 
     def __init__(self, owner: Kernel, captures: Captures) -> None:
         # Weak, so that the entry does not keep the kernel that holds it.
         scalars = [(name, kind) for kind, name in owner.signature.free_params]
         self.entry = _core.Entry(functools.partial(_slow_path, weakref.ref(owner)), scalars)
+        #: What answers for calls on JAX arrays, once there was one (`_jax.eager`).
+        self.jax_calls: EagerCalls | None = None
         self._stale = functools.partial(_stale, weakref.ref(owner))
         self.watch(captures)
 
@@ -51,7 +54,12 @@ def _stale(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, 
 
 def _slow_path(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     kernel_object = _owner(owner)
-    captures = kernel_object._refreshed().captures
+    live = kernel_object._refreshed()
+    if live.jax_calls is not None:
+        function = live.jax_calls.find(args, kwargs)
+        if function is not None:
+            return function(*args)
+    captures = live.captures
     if not kernel_object._has_warned:
         kernel_object._has_warned = captures.warn(kernel_object.signature.name)
     return first_call.call(kernel_object, captures, args, kwargs)

@@ -130,7 +130,9 @@ class Site:
         """Put the FFI call for these arguments' shapes into the program; a tuple of outputs."""
         prepared = self.prepare(*described(args))
         if not prepared.is_current:
-            self.kernel.jax_functions.clear()  # one of them now has the text of a later state
+            # One of them now has the text of a later state.
+            self.kernel.jax_functions.clear()
+            self.kernel._live.jax_calls = None
         shapes = [result_type(dtype, shape) for dtype, shape in prepared.outputs]
         if not prepared.has_work:
             return tuple(jax.numpy.zeros(s.shape, s.dtype) for s in shapes)
@@ -154,10 +156,12 @@ def call(
     donors, aliases = _donors(kernel, args, outs or ())
     args = align([*args, *donors])
     _check_arguments(kernel, args)
-    from pyptx._jax import batching
+    from pyptx._jax import batching, eager
 
     site = Site(kernel, captures, keywords, aliases)
-    return first_call.unpack(batching.run(site, args))
+    results = first_call.unpack(batching.run(site, args))
+    eager.teach(kernel._live, site, args)
+    return results
 
 
 def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[list[Any], Aliases]:
