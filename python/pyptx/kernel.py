@@ -23,6 +23,7 @@ from pyptx import _core, _toolchain
 from pyptx._call import bound_kernel, first_call, settle
 from pyptx._call.emulation import EmulatorReport, run_options, run_words, stream_options
 from pyptx._call.live import Live
+from pyptx._call.names import clashes, name_for_others, taken_keywords
 from pyptx._call.placeholders import TensorSpec, TmaDescriptorHandle
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import (
@@ -82,7 +83,7 @@ class Kernel(_core.KernelBase):
         if not hasattr(smem, "__index__") or smem < 0:
             refuse("OptionValue", f"{what} smem", "a number of bytes", f"not {smem!r}")
         self.signature = Signature(fn, in_specs, out_specs, raw_params, batch, dynamic, multiple_of)
-        self._clashes = _clashes(self.signature)
+        self._clashes = clashes(self.signature, _TAKEN)
         self._refuse_clash("__call__")
         self._arch = arch
         if grid is not None and not callable(grid):
@@ -394,8 +395,16 @@ class Kernel(_core.KernelBase):
         return live
 
     def __reduce__(self) -> str:
-        """Pickled by name and copied as itself, as functions are."""
-        return str(vars(self)["__qualname__"])
+        """Pickled by name, as functions are."""
+        return name_for_others(self)
+
+    def __copy__(self) -> Kernel:
+        """Return the kernel itself, as functions do."""
+        return self
+
+    def __deepcopy__(self, _: Any) -> Kernel:
+        """Return the kernel itself, as functions do."""
+        return self
 
     def __repr__(self) -> str:
         """Name, parameters and target."""
@@ -405,31 +414,8 @@ class Kernel(_core.KernelBase):
 _core.call_through_entry(Kernel)
 
 
-def _parameters(method: Callable) -> tuple[str, ...]:
-    code = method.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
 # Keywords that a way to run a kernel takes for itself.
-_TAKEN = {
-    method.__name__: frozenset(_parameters(method))
-    for method in (Kernel.save, Kernel.launch, Kernel.bind, Kernel.emulate)
-} | {"__call__": frozenset({"out"})}
-
-
-def _clashes(signature: Signature) -> dict[str, str]:
-    """Return what to say of each way that has a keyword of its own named like one of ours."""
-    ours = dict.fromkeys(signature.dims, "dimension")
-    ours |= dict.fromkeys(signature.type_names, "element type")
-    ours |= {name: "raw parameter" for _, name in signature.raw_params}
-    ours |= dict.fromkeys(signature.template_params, "template parameter")
-    return {
-        method: f"{what} {name!r} cannot be passed to Kernel.{method}, which has an argument of "
-        f"that name; rename it"
-        for method, taken in _TAKEN.items()
-        for name, what in ours.items()
-        if name in taken
-    }
+_TAKEN = taken_keywords(Kernel.save, Kernel.launch, Kernel.bind, Kernel.emulate)
 
 
 def kernel(

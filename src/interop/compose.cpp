@@ -161,6 +161,21 @@ diag::Result<std::shared_ptr<KernelImage>> make_image(TracedText text, const Sig
   return image_of(std::move(text), signature, facts, launch, *scalars);
 }
 
+diag::Result<std::shared_ptr<KernelImage>> with_scalars(const KernelImage& image,
+                                                        std::span<const std::uint64_t> bits) {
+  driver::LaunchPlan plan = image.plan();
+  if (const std::size_t count = plan.argument_count(); bits.size() != count) {
+    return diag::fail(Kind::ScalarCount, {plan.entry, concat(count), concat(bits.size())});
+  }
+  auto next = bits.begin();
+  for (ParamSlot& slot : plan.params) {
+    if (slot.kind != ParamSlot::Kind::Argument) continue;
+    slot.kind = ParamSlot::Kind::Scalar;
+    slot.bits = *next++;
+  }
+  return Registry::instance().intern(image.ptx(), image.target(), std::move(plan), image.module());
+}
+
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
                                   const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch) {

@@ -218,8 +218,15 @@ def test_kernels_are_copied_and_pickled_as_functions_are() -> None:
     assert copy.copy(k) is k
     assert copy.deepcopy({"k": k})["k"] is k
     assert pickle.loads(pickle.dumps(k)) is k
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(make(lambda: 1.0))
+    local = make(lambda: 1.0)
+    assert copy.deepcopy([local])[0] is copy.copy(local) is local
+    with pytest.raises(
+        TypeError, match=r"made inside a function; make it at module level.*k\.bind"
+    ):
+        pickle.dumps(local)
+    local.__qualname__ = "ANOTHER_KERNEL"
+    with pytest.raises(TypeError, match=r"as .*ANOTHER_KERNEL, and it is not there"):
+        pickle.dumps(local)
 
 
 def test_the_call_in_python_and_the_call_in_c_agree() -> None:

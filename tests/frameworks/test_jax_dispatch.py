@@ -320,7 +320,9 @@ def test_numpy_arrays_that_jax_narrows_are_seen_narrowed() -> None:
     def mixed(X, Z, Y):
         ptx.ret()
 
-    with pytest.raises(LaunchError, match=r"'Z' has dtype int32"):
+    with pytest.raises(
+        LaunchError, match=r"'Z' is a NumPy array of int64, of which JAX makes int32"
+    ):
         mixed(jax.numpy.ones(4), np.ones(4, np.int64))
 
 

@@ -64,6 +64,10 @@ diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& modul
                                   const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch);
 
+/// The image whose launches bring no scalars: these, as bits, are its own. ScalarCount.
+diag::Result<std::shared_ptr<KernelImage>> with_scalars(const KernelImage& image,
+                                                        std::span<const std::uint64_t> bits);
+
 /// A scalar and a map as parameters of a plan.
 struct ScalarSlot {
   std::optional<std::uint64_t> bits;  // none: each launch brings them

@@ -87,8 +87,8 @@ class BoundKernel(_core.KernelBase):
     parameters that it was bound with by keyword, to give them other values in this call; other
     shapes, element types or devices are refused. torch tensors run on their device's current
     stream or, on the CPU, on the emulator, as NumPy arrays do. It keeps what the kernel read when
-    it was bound, and knows nothing of gradients. In a graph that torch compiles or exports it is
-    one operator that carries the kernel.
+    it was bound, and knows nothing of gradients. In a graph that torch compiles or exports, and in
+    a program of JAX, it is one call that carries the kernel.
     """
 
     def __init__(self, settled: Settled, device: str | None = None) -> None:
@@ -239,12 +239,9 @@ class _Launch:
                 "was called without arrays, so there is no device to run on",
                 "pass an array as input or as out=",
             )
-        return refuse(
-            "ArgumentKind",
-            f"bound kernel {settled.name!r}",
-            "takes torch tensors and NumPy arrays; JAX prepares calls itself: jax.jit of the "
-            "kernel does once what bind() does",
-        )
+        from pyptx._jax import bound
+
+        return bound.call(settled, self._check, self.device, args, outs, bits)
 
     def _call_numpy(
         self, args: Sequence[Any], outs: Sequence[Any] | None, bits: Sequence[int]
@@ -358,7 +355,7 @@ def _file(path: str | bytes | PathLike[str]) -> bytes:
 
 
 def load(path: str | bytes | PathLike[str]) -> BoundKernel:
-    """Read a kernel that `Kernel.save` wrote, as something to call on torch or NumPy arrays.
+    """Read a kernel that `Kernel.save` wrote, as something to call on torch, JAX or NumPy arrays.
 
     The file is checked whole before it is used; one that is cut short, changed or newer than this
     library raises LaunchError.

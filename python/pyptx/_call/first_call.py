@@ -160,15 +160,11 @@ def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict
 
         return eager.call(kernel, captures, args, outs, keywords)
     if framework == "jax":
-        if not kernel.out_specs:
-            refuse(
-                "NoTensors",
-                f"kernel {kernel.signature.name!r}",
-                "has no outputs, and a JAX array is never written in place",
-                "declare what it writes in out_specs (out= donates memory)",
-            )
         from pyptx._jax import call_site
 
+        if not kernel.out_specs:
+            what = f"kernel {kernel.signature.name!r}"
+            refuse("NoTensors", what, *call_site.NOTHING_WRITTEN)
         return call_site.call(kernel, captures, args, outs, keywords)
     if framework == "numpy":
         return call_numpy(kernel, captures, args, outs, keywords)[0]

@@ -108,13 +108,6 @@ def _framework(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> str:
     signature = kernel.signature
     names = signature.tensors[: len(signature.in_specs)]
     framework = first_call.common_framework(signature.name, names, args, outs)
-    if framework == "jax":
-        refuse(
-            "ArgumentKind",
-            f"kernel {signature.name!r}:",
-            "bind and save take torch tensors and NumPy arrays as examples; JAX prepares calls "
-            "itself, in jax.jit",
-        )
     if framework is None:
         refuse(
             "NoTensors",
@@ -144,6 +137,10 @@ def _describe_all(
 def _describe(framework: str, array: Any) -> Array:
     if framework == "numpy":
         return first_call.describe_numpy(array)
+    if framework == "jax":
+        from pyptx._jax import bound
+
+        return bound.example(array)
     from pyptx._torch import eager
 
     return eager.describe(array)

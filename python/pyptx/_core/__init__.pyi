@@ -605,6 +605,9 @@ def check_bound(
 ) -> None:
     """Refuse arrays that a kernel was not bound to."""
 
+def with_scalars(image: KernelImage, bits: Sequence[int]) -> KernelImage:
+    """The image whose launches bring no scalars: these bits are its own."""
+
 def check_block(what: str, block: Sequence[int]) -> None:
     """Refuse a block that no target can run."""
 

@@ -9,6 +9,7 @@ what shardings in types do in `shardings`.
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 import threading
@@ -21,7 +22,7 @@ import numpy as np
 
 from pyptx import _core, _toolchain
 from pyptx._call import first_call
-from pyptx._call.element_types import framework_name, ptx_name
+from pyptx._call.element_types import element_bits, framework_name, ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array
 from pyptx._captures.captures import Captures
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
 TARGET = "pyptx_launch"
 PLATFORMS = ("cpu", "cuda", "gpu")
+#: Why a kernel without outputs is refused.
+NOTHING_WRITTEN = (
+    "has no outputs, and a JAX array is never written in place",
+    "declare what it writes in out_specs (out= donates memory)",
+)
 Aliases = tuple[tuple[int, int], ...]  # (argument, output that takes its memory)
 _lock = threading.Lock()
 _registered: dict[str, bool] = {}
@@ -139,7 +145,7 @@ class Site:
         specs = (*self.argument_specs, *self.kernel.signature.out_specs)
         layouts = tuple(_layout(spec) for spec in specs)
         unread = len(args) - self.input_count
-        return _calling(prepared.image, shapes, layouts, self.aliases, unread)(*args)
+        return calling(prepared.image, shapes, layouts, self.aliases, unread)(*args)
 
 
 def call(
@@ -151,11 +157,14 @@ def call(
 ) -> Any:
     """Run on JAX arrays, or put the call into the program that is being traced."""
     _toolchain.announce_folders()
-    # First, because JAX narrows 64-bit NumPy arrays unless told not to.
-    args = [x if isinstance(x, jax.Array) else jax.numpy.asarray(x) for x in args]
-    donors, aliases = _donors(kernel, args, outs or ())
-    args = align([*args, *donors])
-    _check_arguments(kernel, args)
+    what, signature = f"kernel {kernel.signature.name!r}", kernel.signature
+    args = [
+        as_jax(what, name, x, spec.dtype_name)
+        for name, x, spec in paired(signature.tensors, args, signature.in_specs)
+    ]
+    added, aliases = donors(what, signature.tensors, args, outs or ())
+    args = align([*args, *added])
+    check_arguments(what, signature.tensors, args)
     from pyptx._jax import batching, eager
 
     site = Site(kernel, captures, keywords, aliases)
@@ -164,12 +173,39 @@ def call(
     return results
 
 
-def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[list[Any], Aliases]:
+def paired(names: Sequence[str], args: Sequence[Any], specs: Sequence[Any]) -> list[Any]:
+    """Return (name, argument, spec) of each argument; None for those that are too many."""
+    count = len(args)
+    rows = itertools.zip_longest(names[:count], args, specs[:count])
+    return [*rows][:count]
+
+
+def as_jax(what: str, name: str | None, x: Any, dtype: str | None) -> Any:
+    """Return a JAX array: of a NumPy array what `jnp.asarray` makes, as everywhere in JAX.
+
+    That narrows 64 bits unless JAX is told otherwise; where the kernel wants them, it is refused.
+    """
+    if isinstance(x, jax.Array):
+        return x
+    made = jax.numpy.asarray(x)
+    if made.dtype != x.dtype and dtype is not None and element_bits(dtype) == 64:
+        refuse(
+            "FrameworkElements",
+            f"{what}: argument {name!r} is a NumPy array of {x.dtype}, of which JAX makes "
+            f"{made.dtype} unless it is told to keep 64 bits",
+            "jax.config.update('jax_enable_x64', True)",
+        )
+    return made
+
+
+def donors(
+    what: str, names: Sequence[str], args: Sequence[Any], outs: Sequence[Any]
+) -> tuple[list[Any], Aliases]:
     """Return what `out=` adds to the arguments, and which argument each output takes over."""
-    donors: list[Any] = []
+    added: list[Any] = []
     aliases: list[tuple[int, int]] = []
     for index, out in enumerate(outs):
-        where = f"kernel {kernel.signature.name!r}: out[{index}]"
+        where = f"{what}: out[{index}]"
         if not isinstance(out, jax.Array):
             refuse(
                 "ArgumentKind",
@@ -181,7 +217,7 @@ def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[l
             refuse("ArrayMemory", where, "is the array of another output; give each its own")
         same = [i for i, arg in enumerate(args) if arg is out]
         if len(same) > 1 and not isinstance(out, jax.core.Tracer):
-            first, second = (kernel.signature.tensors[i] for i in same[:2])
+            first, second = (names[i] for i in same[:2])
             refuse(
                 "ArrayMemory",
                 where,
@@ -189,14 +225,14 @@ def _donors(kernel: Kernel, args: Sequence[Any], outs: Sequence[Any]) -> tuple[l
                 f"memory the result takes can be given once; give jnp.copy() of it as {second!r}, "
                 f"or call the kernel in a jitted function, where the compiler copies",
             )
-        aliases.append((same[0] if same else len(args) + len(donors), index))
+        aliases.append((same[0] if same else len(args) + len(added), index))
         if not same:
-            donors.append(out)
-    return donors, tuple(aliases)
+            added.append(out)
+    return added, tuple(aliases)
 
 
-def _check_arguments(kernel: Kernel, args: Sequence[Any]) -> None:
-    name = kernel.signature.name
+def check_arguments(what: str, names: Sequence[str], args: Sequence[Any]) -> None:
+    """Refuse arrays on a platform that cannot run PTX, and sizes that are no numbers."""
     platforms = {
         d.platform for x in args if not isinstance(x, jax.core.Tracer) for d in x.devices()
     }
@@ -204,17 +240,17 @@ def _check_arguments(kernel: Kernel, args: Sequence[Any]) -> None:
     if bad:
         refuse(
             "LaunchPlace",
-            f"kernel {name!r}:",
+            f"{what}:",
             f"JAX platform {bad[0]!r} cannot run PTX; put the arrays on a CUDA GPU, or on the CPU, "
             f"where the emulator runs them: jax.device_put(x, jax.devices('cpu')[0])",
         )
     for index, x in enumerate(args):
         symbolic = [dim for dim in x.shape if not isinstance(dim, int)]
         if symbolic:
-            argument = (*kernel.signature.tensors, *("out" for _ in args))[index]
+            argument = (*names, *("out" for _ in args))[index]
             refuse(
                 "LaunchPlace",
-                f"kernel {name!r}: argument {argument!r}",
+                f"{what}: argument {argument!r}",
                 f"has the symbolic dimension {symbolic[0]} in {x.shape}, but a kernel is "
                 f"specialised for sizes; export once for each size, with shapes of numbers",
             )
@@ -265,16 +301,16 @@ def _varying_as(args: Sequence[Any], shape: jax.ShapeDtypeStruct) -> jax.ShapeDt
 def launch_image(image: Any, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
     """Return the FFI call of an image; one output as it is, several as a tuple."""
     layouts = (None,) * (len(args) + len(shapes))
-    return first_call.unpack(_calling(image, shapes, layouts, (), 0)(*align(args)))
+    return first_call.unpack(calling(image, shapes, layouts, (), 0)(*align(args)))
 
 
 def launch_handle(handle: int, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
     """Return the FFI call of a loaded function, which no other process knows."""
     layouts = (None,) * (len(args) + len(shapes))
-    return first_call.unpack(_calling(handle, shapes, layouts, (), 0)(*align(args)))
+    return first_call.unpack(calling(handle, shapes, layouts, (), 0)(*align(args)))
 
 
-def _calling(
+def calling(
     kernel: Any,
     shapes: Sequence[jax.ShapeDtypeStruct],
     layouts: tuple[tuple[int, ...] | None, ...],

@@ -273,6 +273,13 @@ void bind_signature(nb::module_& m) {
   m.def("check_bound", &check_bound, nb::arg("kernel"), nb::arg("inputs"), nb::arg("outputs"),
         nb::arg("mapped"), nb::arg("device").none(), nb::arg("given"),
         nb::arg("given_outputs").none(), "Refuse arrays that a kernel was not bound to.");
+  m.def(
+      "with_scalars",
+      [](const interop::KernelImage& image, const std::vector<std::uint64_t>& bits) {
+        return unwrap(interop::with_scalars(image, bits));
+      },
+      nb::arg("image"), nb::arg("bits"),
+      "The image whose launches bring no scalars: these bits are its own.");
   bind_limits(m);
 }
 
