@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -26,40 +25,16 @@ from jax.sharding import PartitionSpec as P
 
 from pyptx import LaunchError, differentiable_kernel
 from pyptx._jax import call_site
-from support import sample_kernels
-from support.partial_kernels import build_weighted, build_weighted_backward
+from support import sample_kernels, sums_on_eight_devices
+from support.eight_devices import COLUMNS, RNG, ROWS, W, X, gathers, mesh_of, put
 
-RNG = np.random.default_rng(0)
-ROWS, COLUMNS = 32, 32
-X = RNG.standard_normal((ROWS, COLUMNS), dtype=np.float32)
-W = RNG.standard_normal(COLUMNS, dtype=np.float32)
 batched = sample_kernels.build_row_scale(1.5, batch="B")
 whole = sample_kernels.build_row_scale(1.5)
-
-
-def mesh_of(kind: AxisType, shape: tuple[int, ...] = (8,)) -> Any:
-    return jax.make_mesh(shape, ("d", "e")[: len(shape)], axis_types=(kind,) * len(shape))
-
-
-def put(mesh: Any, x: Any, *spec: Any) -> Any:
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
 
 
 def on_one_device(*args: Any, function: Any = batched) -> np.ndarray:
     device = jax.devices()[0]
     return np.asarray(jax.jit(function)(*(jax.device_put(x, device) for x in args)))
-
-
-def gathers(function: Any, *args: Any) -> bool:
-    """Whether the compiled program moves whole arrays between devices."""
-    return re.search("all-gather|all-to-all", function.lower(*args).compile().as_text()) is not None
-
-
-def collectives(function: Any, *args: Any) -> dict[str, int]:
-    """How often the compiled program has each way to move arrays between devices."""
-    text = function.lower(*args).compile().as_text()
-    found = re.findall(r" (all-\w+|reduce-scatter|collective-\w+)(?:-start)?\(", text)
-    return {name: found.count(name) for name in set(found)}
 
 
 def check_shard_map() -> None:
@@ -303,72 +278,6 @@ def check_gradients_on_explicit_meshes() -> None:
                 assert jax.typeof(got) == jax.typeof(v)
 
 
-def check_sums_over_the_batch() -> None:
-    """A step of training moves one thing between devices: the gradient of the weight, summed."""
-    forward, backward = build_weighted(), build_weighted_backward()
-    pair = differentiable_kernel(forward, backward)
-
-    def loss(x: Any, w: Any) -> Any:
-        return (pair(x, w) ** 2).sum()
-
-    def step(x: Any, w: Any) -> Any:
-        return w - 0.125 * jax.grad(loss, argnums=1)(x, w)
-
-    x, w = jax.numpy.asarray(X), jax.numpy.asarray(W)
-    expected = jax.grad(loss, argnums=(0, 1))(x, w)
-    wanted = step(x, w)
-    for kind in (AxisType.Auto, AxisType.Explicit):
-        for shape, spec, parts in (
-            ((8,), ("d",), 8),
-            ((2, 4), (("d", "e"),), 8),
-            ((2, 4), ("e",), 4),
-        ):
-            mesh = mesh_of(kind, shape)
-            given = put(mesh, X, *spec), put(mesh, W)
-            got = jax.jit(jax.grad(loss, argnums=(0, 1)))(*given)
-            np.testing.assert_array_equal(got[0], expected[0])
-            np.testing.assert_allclose(got[1], expected[1], rtol=1e-5, atol=1e-5)
-            assert got[0].sharding.shard_shape(X.shape)[0] == ROWS // parts
-            assert got[1].sharding.is_fully_replicated
-            program = jax.jit(step)
-            np.testing.assert_allclose(program(*given), wanted, rtol=1e-5, atol=1e-5)
-            moved = collectives(program, *given)
-            assert moved == {"all-reduce": 1}, (kind, spec, moved)
-            again = jax.jit(lambda x, w, g: backward(x, w, g))(*given, given[0])
-            np.testing.assert_allclose(again[1], (X * X).sum(0), rtol=1e-5, atol=1e-5)
-        whole = jax.jit(step)(put(mesh, X), put(mesh, W))
-        np.testing.assert_allclose(whole, wanted, rtol=1e-5, atol=1e-5)
-
-
-def check_sums_over_the_batch_in_a_shard_map_and_a_vmap() -> None:
-    pair = differentiable_kernel(build_weighted(), build_weighted_backward())
-
-    def loss(x: Any, w: Any) -> Any:
-        return (pair(x, w) ** 2).sum()
-
-    x, w = jax.numpy.asarray(X), jax.numpy.asarray(W)
-    expected = jax.grad(loss, argnums=(0, 1))(x, w)
-    stacked = np.stack([X, X + 1, X + 2, X + 3])
-    several = jax.vmap(jax.grad(loss, argnums=(0, 1)), in_axes=(0, None))
-    expected_several = several(jax.numpy.asarray(stacked), w)
-    for kind in (AxisType.Auto, AxisType.Explicit):
-        mesh = mesh_of(kind)
-        mapped = jax.shard_map(
-            lambda x, w: jax.lax.psum(loss(x, w), "d"),
-            mesh=mesh,
-            in_specs=(P("d"), P()),
-            out_specs=P(),
-        )
-        program = jax.jit(jax.grad(mapped, argnums=(0, 1)))
-        got = program(put(mesh, X, "d"), put(mesh, W))
-        np.testing.assert_array_equal(got[0], expected[0])
-        np.testing.assert_allclose(got[1], expected[1], rtol=1e-5, atol=1e-5)
-        for spec in ((None, "d"), (None, None), (None, None, "d")):
-            got = jax.jit(several)(put(mesh, stacked, *spec), put(mesh, W))
-            np.testing.assert_allclose(got[0], expected_several[0], rtol=1e-6)
-            np.testing.assert_allclose(got[1], expected_several[1], rtol=1e-5, atol=1e-5)
-
-
 def check_types_of_results() -> None:
     """As the dimensions of the same names, so that a loop can carry them."""
     x, y = RNG.standard_normal((2, 64), dtype=np.float32)
@@ -426,7 +335,7 @@ CHECKS: dict[str, Callable[[], None]] = {
     name.removeprefix("check_"): check
     for name, check in list(globals().items())
     if name.startswith("check_")
-}
+} | sums_on_eight_devices.CHECKS
 
 
 def main() -> None:

@@ -145,16 +145,18 @@ class DifferentiableKernel(_core.OperatorBase):
         grads: Sequence[Any],
         needed: Sequence[bool] | None = None,
         keywords: Mapping[str, Any] | None = None,
+        backward: Any = None,
     ) -> list[Any]:
         """Return the gradients of the first `grad_count` inputs, of which `needed` may be few.
 
-        The keywords are those that the backward takes (`taken_by_backward`).
+        The keywords are those that the backward takes (`taken_by_backward`); `backward` is called
+        in its place.
         """
         given = dict(keywords or {})
         if self._asks_what_is_needed:
             every = (True,) * self.grad_count
             given[NEEDED] = every if needed is None else tuple(needed[: self.grad_count])
-        found = self.backward(*saved, *grads[: self.public], **given)
+        found = (backward or self.backward)(*saved, *grads[: self.public], **given)
         if not isinstance(found, (tuple, list)):
             found = (found,)
         if len(found) < self.grad_count:

@@ -21,42 +21,38 @@ from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.sharding import NamedSharding
 
-from pyptx._captures.captures import freeze
 from pyptx._errors import Error
-from pyptx._jax.call_site import Site, described, opaque
+from pyptx._jax.call_site import described, opaque
 from pyptx._jax.shardings import (
+    Divisible,
     as_names,
     batch_axes,
     batch_names,
     batch_spec,
     explicit_mesh,
+    has_sums,
     run_sharded,
     summed,
 )
 from pyptx._kept import Kept
 
 
-def run(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
-    """Call a kernel in the way its arguments are mapped and sharded; a tuple of outputs."""
-    if site.kernel.signature.batch is None and explicit_mesh(args) is None:
+def run(site: Divisible, args: Sequence[Any]) -> tuple[Any, ...]:
+    """Make a call in the way its arguments are mapped and sharded; a tuple of outputs."""
+    if site.batch is None and explicit_mesh(args) is None:
         return site.launch(args)
-    # Binds as the user wrote it; what is called later has other sizes of the batch dimension.
-    site.prepare(*described(args))
+    site.check(args)
     return _transformable(site)(*args)
 
 
-def _transformable(site: Site) -> Callable[..., tuple[Any, ...]]:
+def _transformable(site: Divisible) -> Callable[..., tuple[Any, ...]]:
     """Return the call as a jitted function that vmap knows; the same one for the same call."""
-    functions: Kept[Any, Callable[..., tuple[Any, ...]]] = site.kernel.jax_functions
-    keywords, watched = freeze(dict(site.keywords), site.captures.reads)
-    key = (site.captures.key, keywords, site.aliases)
-    is_kept = watched is not None and not site.captures.is_opaque
-    function = functions.get(key) if is_kept else None
+    key = site.key()
+    functions: Kept[Any, Callable[..., tuple[Any, ...]]] = site.functions
+    function = functions.get(key) if key is not None else None
     if function is not None:
         return function
-    batch = site.kernel.signature.batch
-    others = {name: value for name, value in site.keywords.items() if name != batch}
-    general = Site(site.kernel, site.captures, others, site.aliases)
+    general = site.general()
     call = _with_vmap_rule(general)
 
     def by_types(*args: Any) -> tuple[Any, ...]:
@@ -64,13 +60,13 @@ def _transformable(site: Site) -> Callable[..., tuple[Any, ...]]:
         return call(*args) if mesh is None else run_sharded(run, general, mesh, args)
 
     function = jax.jit(by_types, donate_argnums=tuple(argument for argument, _ in site.aliases))
-    return functions.keep_first(key, function) if is_kept else function
+    return functions.keep_first(key, function) if key is not None else function
 
 
 # --- vmap ---------------------------------------------------------------------------------------
 
 
-def _with_vmap_rule(site: Site) -> Callable[..., tuple[Any, ...]]:
+def _with_vmap_rule(site: Divisible) -> Callable[..., tuple[Any, ...]]:
     argument_axes, output_axes = batch_axes(site)
 
     @jax.custom_batching.custom_vmap  # type: ignore[untyped-decorator]
@@ -80,7 +76,7 @@ def _with_vmap_rule(site: Site) -> Callable[..., tuple[Any, ...]]:
     @call.def_vmap  # type: ignore[untyped-decorator]
     def rule(size: int, is_mapped: list[bool], *args: Any) -> tuple[Any, Any]:
         everywhere = [True] * len(output_axes)
-        can_merge = not site.kernel.signature.has_partial_outputs and all(
+        can_merge = not has_sums(site) and all(
             axis is not None or not mapped
             for axis, mapped in zip(argument_axes, is_mapped, strict=True)
         )
@@ -134,7 +130,7 @@ def _loop(call: Any, size: int, is_mapped: Sequence[bool], args: Sequence[Any]) 
 # --- sharding -----------------------------------------------------------------------------------
 
 
-def _partitioned(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
+def _partitioned(site: Divisible, args: Sequence[Any]) -> tuple[Any, ...]:
     """Put in the call such that the compiler can give each device its part of the batch."""
     devices = jax.device_count()
     if devices == 1 or jax.sharding.get_abstract_mesh().manual_axes:
@@ -152,14 +148,14 @@ def _partitioned(site: Site, args: Sequence[Any]) -> tuple[Any, ...]:
     # cache leaves out: without this, kernels that differ only in their bodies would share an entry.
     identity = _identity(site, args, parts.argument_axes, parts.sizes)
     with set_xla_metadata(pyptx_kernels=identity):
-        results: tuple[Any, ...] = opaque(function, site.kernel.signature.name)(*args)
+        results: tuple[Any, ...] = opaque(function, site.name)(*args)
     return results
 
 
 class _Parts:
     """How a call is divided along the batch: what the compiler asks while it partitions."""
 
-    def __init__(self, site: Site, args: Sequence[Any], devices: int) -> None:
+    def __init__(self, site: Divisible, args: Sequence[Any], devices: int) -> None:
         self.site = site
         self.argument_axes, self.output_axes = batch_axes(site)
         sized = zip(args, self.argument_axes, strict=True)
@@ -201,11 +197,11 @@ def _shardings(mesh: Any, infos: Sequence[Any], axes: Sequence[int | None], name
 
 
 def _identity(
-    site: Site, args: Sequence[Any], axes: Sequence[int | None], sizes: Sequence[int]
+    site: Divisible, args: Sequence[Any], axes: Sequence[int | None], sizes: Sequence[int]
 ) -> str:
     """Name the kernels of all sizes that a device's part may have."""
     shapes, dtypes = described(args)
-    sums = [spec.partial is not None for spec in site.kernel.signature.out_specs]
+    sums = [spec.partial is not None for spec in site.out_specs]
     content = hashlib.sha256(repr(sums).encode())
     for size in sizes:
         parts = [
@@ -213,15 +209,14 @@ def _identity(
             for s, a in zip(shapes, axes, strict=True)
         ]
         try:
-            image = site.prepare(parts, dtypes).image
-            content.update((image.hash if image is not None else "no work").encode())
+            content.update(site.content(parts, dtypes).encode())
         except Error as error:  # only a program that needs this size is refused
             content.update(str(error).encode())
     return content.hexdigest()
 
 
 def _sharding_rule(
-    site: Site, argument_axes: Sequence[int | None], output_axes: Sequence[int | None]
+    site: Divisible, argument_axes: Sequence[int | None], output_axes: Sequence[int | None]
 ) -> tuple[str, tuple[str, ...]]:
     """Name each dimension for the partitioner: `b` is the batch, no other may be divided."""
     alone: list[str] = []
@@ -236,6 +231,6 @@ def _sharding_rule(
 
     arguments = zip(site.argument_specs, argument_axes, strict=True)
     left = ", ".join(names(spec.rank, axis) for spec, axis in arguments)
-    outputs = zip(site.kernel.signature.out_specs, output_axes, strict=True)
+    outputs = zip(site.out_specs, output_axes, strict=True)
     right = ", ".join(names(spec.rank, axis) for spec, axis in outputs)
     return f"{left} -> {right}", tuple(alone)

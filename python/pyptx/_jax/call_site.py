@@ -25,7 +25,7 @@ from pyptx._call import first_call
 from pyptx._call.element_types import element_bits, framework_name, ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array
-from pyptx._captures.captures import Captures
+from pyptx._captures.captures import Captures, freeze
 from pyptx._kept import Kept
 from pyptx.specs import Layout, Tile
 
@@ -105,6 +105,26 @@ class Site:
     aliases: Aliases = ()
 
     @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.kernel.signature.name
+
+    @property
+    def batch(self) -> str | None:
+        """The dimension along which it may be divided."""
+        return self.kernel.signature.batch
+
+    @property
+    def out_specs(self) -> tuple[Tile, ...]:
+        """Specs of the results."""
+        return self.kernel.signature.out_specs
+
+    @property
+    def functions(self) -> Kept[Any, Any]:
+        """The jitted functions that call it."""
+        return self.kernel.jax_functions
+
+    @property
     def input_count(self) -> int:
         """Number of arguments that the kernel reads."""
         return len(self.kernel.signature.in_specs)
@@ -115,6 +135,26 @@ class Site:
         signature = self.kernel.signature
         donors = sorted(pair for pair in self.aliases if pair[0] >= self.input_count)
         return (*signature.in_specs, *(signature.out_specs[output] for _, output in donors))
+
+    def key(self) -> Any:
+        """Return what tells its jitted functions apart; None where that cannot be told."""
+        keywords, watched = freeze(dict(self.keywords), self.captures.reads)
+        is_kept = watched is not None and not self.captures.is_opaque
+        return (self.captures.key, keywords, self.aliases) if is_kept else None
+
+    def general(self) -> Site:
+        """Return the call for any size of the batch."""
+        others = {name: value for name, value in self.keywords.items() if name != self.batch}
+        return Site(self.kernel, self.captures, others, self.aliases)
+
+    def check(self, args: Sequence[Any]) -> None:
+        """Bind as the user wrote it; what is called later has other sizes of the batch."""
+        self.prepare(*described(args))
+
+    def content(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> str:
+        """Return what the program has of it for arguments of these shapes."""
+        image = self.prepare(shapes, dtypes).image
+        return image.hash if image is not None else "no work"
 
     def prepare(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> Any:
         """Bind and specialise for arguments of these shapes and dtypes."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyptx._jax import call_site
+from pyptx._jax import call_site, several
 
 if TYPE_CHECKING:
     from pyptx._call.autograd import DifferentiableKernel
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any]) -> Any:
     """Return the function of a pair, called with these keywords, on JAX arrays."""
     passed = {name: keywords[name] for name in pair.taken_by_backward(keywords)}
+    run_backward = several.divided(pair.backward)
 
     @jax.custom_vjp  # type: ignore[untyped-decorator]
     def call(*inputs: Any) -> Any:
@@ -46,7 +47,7 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
                 strict=True,
             )
         ]
-        found = pair.gradients(residuals.saved, grads, keywords=passed)
+        found = pair.gradients(residuals.saved, grads, keywords=passed, backward=run_backward)
         found += [None] * (len(residuals.shardings) - len(found))
         pairs = zip(found, residuals.shardings, strict=True)
         return tuple(

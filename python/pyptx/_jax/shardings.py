@@ -9,25 +9,50 @@ while XLA compiles, is in `batching`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from pyptx._jax.call_site import Site, align
+from pyptx._jax.call_site import Aliases, align
+from pyptx._kept import Kept
+from pyptx.specs import Tile
 
-Runner = Callable[[Site, Sequence[Any]], tuple[Any, ...]]
+
+class Divisible(Protocol):
+    """What may be divided along a batch: a kernel's `Site`, or a function of several launches."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def batch(self) -> str | None: ...
+    @property
+    def argument_specs(self) -> tuple[Tile, ...]: ...
+    @property
+    def out_specs(self) -> tuple[Tile, ...]: ...
+    @property
+    def aliases(self) -> Aliases: ...
+    @property
+    def functions(self) -> Kept[Any, Any]: ...
+    def key(self) -> Any: ...
+    def general(self) -> Divisible: ...
+    def check(self, args: Sequence[Any]) -> None: ...
+    def content(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) -> str: ...
+    def launch(self, args: Sequence[Any]) -> tuple[Any, ...]: ...
 
 
-def batch_axes(site: Site) -> tuple[list[int | None], list[int | None]]:
+Runner = Callable[[Divisible, Sequence[Any]], tuple[Any, ...]]
+
+
+def batch_axes(site: Divisible) -> tuple[list[int | None], list[int | None]]:
     """Where arguments and outputs have the batch dimension, if there is one."""
-    batch = site.kernel.signature.batch
+    batch = site.batch
 
     def axis(spec: Any) -> int | None:
         return spec.dims.index(batch) if batch in spec.dims else None
 
-    outputs = site.kernel.signature.out_specs
+    outputs = site.out_specs
     return [axis(s) for s in site.argument_specs], [axis(s) for s in outputs]
 
 
@@ -48,12 +73,17 @@ def batch_spec(rank: int, axis: int | None, names: Any) -> Any:
     return P(*(names if index == axis else None for index in range(rank)))
 
 
-def summed(site: Site, results: Sequence[Any], names: Any) -> tuple[Any, ...]:
+def has_sums(site: Divisible) -> bool:
+    """Whether an output is a sum over the batch."""
+    return any(spec.partial is not None for spec in site.out_specs)
+
+
+def summed(site: Divisible, results: Sequence[Any], names: Any) -> tuple[Any, ...]:
     """Add up the outputs that are sums over the batch, of which each device has its part."""
     over = as_names(names)
     return tuple(
         jax.lax.psum(x, over) if over and spec.partial is not None else x
-        for x, spec in zip(results, site.kernel.signature.out_specs, strict=True)
+        for x, spec in zip(results, site.out_specs, strict=True)
     )
 
 
@@ -71,7 +101,7 @@ def _explicit_names(mesh: Any) -> tuple[str, ...]:
     return tuple(name for name, kind in kinds if kind == AxisType.Explicit)
 
 
-def run_sharded(run: Runner, site: Site, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+def run_sharded(run: Runner, site: Divisible, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
     """Call on arrays of such types; `run` calls on parts, or on what has no such type."""
 
     def divided(*args: Any) -> tuple[Any, ...]:
@@ -120,12 +150,12 @@ def _is_taken(mesh: Any) -> bool:
     return False
 
 
-def _divided(run: Runner, site: Site, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+def _divided(run: Runner, site: Divisible, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
     """Call on each device's part of the batch."""
     argument_axes, output_axes = batch_axes(site)
     names = batch_names([jax.typeof(x) for x in args], argument_axes)
     in_specs = tuple(batch_spec(x.ndim, a, names) for x, a in zip(args, argument_axes, strict=True))
-    ranks = [spec.rank for spec in site.kernel.signature.out_specs]
+    ranks = [spec.rank for spec in site.out_specs]
     out_specs = tuple(batch_spec(r, a, names) for r, a in zip(ranks, output_axes, strict=True))
 
     def part(*parts: Any) -> tuple[Any, ...]:
@@ -143,7 +173,7 @@ def _divided(run: Runner, site: Site, mesh: Any, args: Sequence[Any]) -> tuple[A
     return tuple(jax.sharding.reshard(results, _result_shardings(site, mesh, args)))
 
 
-def _by_compiler(run: Runner, site: Site, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+def _by_compiler(run: Runner, site: Divisible, mesh: Any, args: Sequence[Any]) -> tuple[Any, ...]:
     """Call as where shardings are the compiler's: it divides the batch, or gathers."""
 
     def call(*args: Any) -> tuple[Any, ...]:
@@ -154,7 +184,7 @@ def _by_compiler(run: Runner, site: Site, mesh: Any, args: Sequence[Any]) -> tup
     return call(*args)
 
 
-def _result_shardings(site: Site, mesh: Any, args: Sequence[Any]) -> tuple[NamedSharding, ...]:
+def _result_shardings(site: Divisible, mesh: Any, args: Sequence[Any]) -> tuple[NamedSharding, ...]:
     """Divide the results as the dimensions of the same names are divided in the arguments."""
     divided: dict[int | str, Any] = {}
     for x, spec in zip(args, site.argument_specs, strict=True):
@@ -162,7 +192,7 @@ def _result_shardings(site: Site, mesh: Any, args: Sequence[Any]) -> tuple[Named
             if isinstance(dim, str) and names is not None:
                 divided.setdefault(dim, names)
     shardings = []
-    for spec in site.kernel.signature.out_specs:
+    for spec in site.out_specs:
         used: set[str] = set()
         entries = []
         for dim in spec.dims:

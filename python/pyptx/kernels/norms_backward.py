@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyptx import Tile, ptx, reg
+from pyptx._call.divides import Divides
 from pyptx.kernels.columns import build_column_sums, store_parts
 from pyptx.kernels.elements import Words, dot, element_type
 from pyptx.kernels.norms import Moments, Values, centred, flat, floats, inverse_root
@@ -125,5 +126,11 @@ def build_norm_backward(
         dx_twice = (dx, dx) if residual else (dx,)
         return (*dx_twice, *[add_up(part) for part in found])
 
+    vector = Tile(columns, weight, partial="B")
     backward.kernel = norm_backward  # type: ignore[attr-defined]
+    backward.divides = Divides(  # type: ignore[attr-defined]
+        f"{kind}_norm_backward",
+        (matrix, Tile(columns, weight), *(matrix,) * (1 + residual)),
+        (*(matrix,) * (1 + residual), *(vector,) * weights),
+    )
     return backward
