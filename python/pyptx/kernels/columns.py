@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ACROSS = 32  # columns of a CTA
 DOWN = 16  # threads that share a column
+AT_ONCE = 9  # parts that a thread loads before it adds them: 132 CTAs have 144 or fewer at once
 
 
 def store_parts(
@@ -67,6 +68,7 @@ def build_column_sums(dtype: Any, arch: str = "auto") -> Kernel:
         grid=lambda N: (-(-N // ACROSS), 1, 1),
         block=(ACROSS * DOWN, 1, 1),
         arch=arch,
+        dynamic=("P",),
     )
     def column_sums(X: Any, Y: Any) -> None:
         parts, columns = X.shape
@@ -79,16 +81,16 @@ def build_column_sums(dtype: Any, arch: str = "auto") -> Kernel:
         ptx.inst.mul.wide.u32(offset, down, columns * 4)
         place = px + offset + column * 4
         total = reg.scalar(f32, init=0.0)
-        values = []
-        for first in range(0, parts, DOWN):  # all loads are under way before the first addition
-            value = reg.scalar(f32, init=0.0)
-            guard = inside
-            if first + DOWN > parts:
-                guard = inside & (down < parts - first)
-            ptx.inst.ld.global_.f32(value, ptx.addr(place, first * columns * 4), pred=guard)
-            values.append(value)
-        for value in values:
-            ptx.inst.add.f32(total, total, value)
+        with ptx.range_(down, parts, DOWN * AT_ONCE) as first:
+            values = []
+            for shift in range(0, DOWN * AT_ONCE, DOWN):
+                value = reg.scalar(f32, init=0.0)
+                guard = (inside & (first + shift < parts)) if shift else inside
+                ptx.inst.ld.global_.f32(value, ptx.addr(place, shift * columns * 4), pred=guard)
+                values.append(value)
+            for value in values:  # all of them are under way before the first addition
+                ptx.inst.add.f32(total, total, value)
+            ptx.inst.add.u64(place, place, DOWN * AT_ONCE * columns * 4)
         sums = smem.alloc(f32, (DOWN, ACROSS), name="sums")
         sums[down, across] = total
         ptx.bar.sync(0)

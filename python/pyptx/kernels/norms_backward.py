@@ -61,6 +61,7 @@ def build_norm_backward(
         {"DX": matrix, "PartsW": part, **({"PartsB": part} if kind == "layer" else {})},
         arch=arch,
         batch=None,
+        dynamic=("B", "P"),
     )
     def norm_backward(rows: Rows, px: Any, pw: Any, *pointers: Any) -> None:
         inputs, (pdx, *parts) = (px, *pointers[: 1 + residual]), pointers[1 + residual :]

@@ -63,26 +63,18 @@ def build_rotary(
         grid=lambda B, S: (-(-B * S * units // THREADS), 1, 1),
         block=(THREADS, 1, 1),
         arch=arch,
+        dynamic=("B", "S"),
     )
     def rotary(X: Any, Cos: Any, Sin: Any, Y: Any) -> None:
         batch, positions = X.shape[:2]
         px, pc, ps, py = ptx.global_ptrs(X, Cos, Sin, Y)
         unit = reg.from_(ptx.special.ctaid.x(), u32) * THREADS + ptx.special.tid.x()
-        total = batch * positions * units
-        if total % THREADS:
-            ptx.ret(pred=unit >= total)
+        ptx.ret(pred=unit >= batch * positions * units)
         token, rest, head, lane, position = (reg.scalar(u32) for _ in range(5))
         ptx.inst.div.u32(token, unit, units)
         ptx.inst.rem.u32(rest, unit, units)
         ptx.inst.div.u32(head, rest, lanes)
         ptx.inst.rem.u32(lane, rest, lanes)
-        ptx.inst.rem.u32(position, token, positions)
-
-        angle = reg.scalar(u64)
-        ptx.inst.mul.wide.u32(angle, position * half + lane * pairs, angles.bits // 8)
-        cosines, sines = Words(angles, pairs), Words(angles, pairs)
-        cosines.load(pc + angle)
-        sines.load(ps + angle)
 
         place, inside = reg.scalar(u64), reg.scalar(u64)
         ptx.inst.mul.wide.u32(place, token, heads * size * dtype.bits // 8)
@@ -95,6 +87,14 @@ def build_rotary(
         for offsets, vectors in zip(shifts, loaded, strict=True):
             for offset, words in zip(offsets, vectors, strict=True):
                 words.load(px + place, offset)
+
+        # While these are under way: a division by a size of the launch takes long.
+        ptx.inst.rem.u32(position, token, positions)
+        angle = reg.scalar(u64)
+        ptx.inst.mul.wide.u32(angle, position * half + lane * pairs, angles.bits // 8)
+        cosines, sines = Words(angles, pairs), Words(angles, pairs)
+        cosines.load(pc + angle)
+        sines.load(ps + angle)
         angles_of = list(zip(cosines.floats(), sines.floats(), strict=True))
         for offsets, vectors in zip(shifts, loaded, strict=True):
             values = [value for words in vectors for value in words.floats()]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import Tile, kernel, ptx
@@ -24,11 +24,13 @@ def row_kernel(
     *,
     arch: str = "auto",
     batch: str | None = "B",
+    dynamic: Sequence[str] = ("B",),
 ) -> Callable[[Callable[..., None]], Kernel]:
     """Make `body(rows, *pointers)` a kernel on tensors of these names; the rows are dimension "B".
 
     The pointers are those of the inputs, then of the outputs. `batch` says along which dimension
-    results are independent, None for one that sums over rows.
+    results are independent, None for one that sums over rows. How many rows there are is for the
+    launch to say, as the other sizes named in `dynamic`: one trace serves them all.
     """
     names = (*inputs, *outputs)
 
@@ -57,6 +59,7 @@ def row_kernel(
             cluster=(plan.ctas if plan.meets else 1, 1, 1),
             arch=arch,
             batch=batch,
+            dynamic=dynamic,
         )(write)
 
     return make

@@ -28,7 +28,9 @@ class RowStream:
         self.pointers = pointers
         self.fill = fill
         self.start = rows.cluster * plan.groups + rows.group if plan.groups > 1 else rows.cluster
-        self.step = plan.clusters(rows.count) * plan.groups
+        # As many clusters as were launched: a number of the launch, as the rows are.
+        clusters = reg.from_(ptx.special.nctaid.x(), u32) >> (plan.ctas.bit_length() - 1)
+        self.step = clusters * plan.groups
         self.width = plan.share * plan.vector * rows.size  # bytes of a row in a stage
         self.is_bulk = plan.stages > 1 and plan.vector * rows.size == WIDEST
         if self.is_bulk:

@@ -29,7 +29,7 @@ EXCHANGES = 2  # that a row shared by CTAs may have
 class Rows:
     """The rows of a (count, columns) matrix that this thread's group works on."""
 
-    def __init__(self, plan: Plan, count: int) -> None:
+    def __init__(self, plan: Plan, count: Any) -> None:
         self.plan = plan
         self.count = count
         self.size = plan.dtype.bits // 8
@@ -307,7 +307,8 @@ class Rows:
             index = index + self.group
         if number:
             index = index + number * plan.groups
-        return Row(index, None if self.count % per_cta == 0 else index < self.count)
+        is_full = per_cta == 1 or (isinstance(self.count, int) and self.count % per_cta == 0)
+        return Row(index, None if is_full else index < self.count)
 
     def next_turn(self) -> None:
         """Count a row; at the end of a loop's body."""
