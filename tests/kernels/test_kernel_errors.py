@@ -240,6 +240,13 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
         lambda: kernels.matmul(A, B, config=GemmConfig(tile=(128, 96), cluster=(1, 1))),
         "config must be one for operands that lie so",
     ),
+    (
+        VALUE,
+        lambda: kernels.matmul(
+            A, B, config=GemmConfig(tile=(64, 64), cluster=(1, 1), warpgroups=1, split_k=2)
+        ),
+        "config must be one that divides the 1 blocks of K",
+    ),
     (SHAPE, lambda: kernels.matmul(A[0], B), r"a must have rank 2 or more, a matrix, got \(40,\)"),
     (SHAPE, lambda: kernels.matmul(A, B[0]), r"b must have rank 2 or more"),
     (SHAPE, lambda: kernels.matmul(A, B.T), "a and b must have one K, got 40 and 16"),

@@ -13,13 +13,15 @@ import pytest
 
 from pyptx import cache, kernels
 from pyptx._call import specialize
+from pyptx.kernels import GemmProblem
+from pyptx.kernels.gemm_choice import Sizes, choose
+from pyptx.kernels.gemm_kernel import build_gemm
 from pyptx.kernels.norms import build_norm
 from pyptx.kernels.norms_backward import build_norm_backward
 from support import row_references as reference
 from support.packages import need
 
 torch = need("torch")
-SIZES = 200
 
 
 @pytest.fixture
@@ -36,10 +38,8 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     return counts
 
 
-def sizes(seed: int, most: int = 4096) -> list[int]:
-    """Return as many different numbers of rows, 1 and the largest among them."""
-    found = np.random.default_rng(seed).choice(np.arange(2, most), SIZES - 2, replace=False)
-    return [1, *map(int, found), most]
+#: Two hundred from 1 to 4096, half of them up to 100.
+SIZES = [*range(1, 101), *np.geomspace(101, 4096, 100).round().astype(int).tolist()]
 
 
 def near(got: Any, expected: Any, tolerance: float) -> None:
@@ -52,7 +52,7 @@ def test_row_kernels_are_traced_once(traced: Counter[str]) -> None:
     rng = np.random.default_rng(0)
     w, b = (rng.standard_normal(columns) for _ in range(2))
     weights = [torch.from_numpy(each).float() for each in (w, b)]
-    for rows in sizes(1, 500):
+    for rows in SIZES:
         x = rng.standard_normal((rows, columns)).astype(np.float32)
         wide, mine = x.astype(np.float64), torch.from_numpy(x)
         near(kernels.rms_norm(mine, weights[0], eps=1e-5), reference.rms_norm(wide, w), 1e-5)
@@ -73,7 +73,7 @@ def test_gradients_of_rows_are_traced_once(traced: Counter[str]) -> None:
     columns = 36
     rng = np.random.default_rng(0)
     w = rng.standard_normal(columns)
-    for rows in sizes(2, 600)[::10]:
+    for rows in SIZES[::20]:
         x, g = rng.standard_normal((2, rows, columns))
         mine = [torch.from_numpy(each).float().requires_grad_() for each in (x, w)]
         y = kernels.rms_norm(*mine, eps=1e-5)
@@ -108,3 +108,49 @@ def test_rows_are_assembled_once(tmp_path: Path) -> None:
     finally:
         cache.set_global_cache(None)
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(made)
+
+
+#: One that no other test has: kernels are kept.
+PROBLEM = GemmProblem("f16", "f32", b_major="N", bias="f16", activation="silu")
+
+
+def product(m: int, n: int, k: int, seed: int) -> tuple[Any, bool]:
+    """Compare a product; return its configuration, and whether N has no edge in it."""
+    rng = np.random.default_rng(seed)
+    a, b, bias = (torch.from_numpy(rng.standard_normal(s)).half() for s in ((m, k), (k, n), (n,)))
+    z = a.double() @ b.double() + bias.double()
+    found = kernels.matmul(a, b, bias=bias, activation="silu", out_dtype="f32")
+    near(found, (z * z.sigmoid()).numpy(), 1e-4)
+    config = choose(PROBLEM, Sizes(m, n, k))
+    return config, not config.swap and n % (config.tile[1] * config.cluster[1]) == 0
+
+
+def test_products_are_traced_once_for_a_configuration(traced: Counter[str]) -> None:
+    """As many rows as a server may see, and other shapes."""
+    shapes = [(m, 72, 40) for m in SIZES]
+    others = np.random.default_rng(4).integers(1, 40, (40, 3))
+    shapes += [(int(m), 8 * int(n), 8 * int(k)) for m, n, k in others]
+    kinds = {product(*shape, seed) for seed, shape in enumerate(shapes)}
+    assert traced == {"gemm_bias": len(kinds)}
+    assert len(kinds) < len(shapes) // 10
+
+
+def test_a_product_is_assembled_once(tmp_path: Path) -> None:
+    config = choose(GemmProblem(), Sizes(4096, 4096, 4096))
+    k = build_gemm(GemmProblem(), config)
+    cache.set_global_cache(cache.CubinCache(str(tmp_path)))
+    try:
+        assert len({k.cubin(M=m, N=m, K=m) for m in (8, 200, 4096)}) == 1
+        baked = build_gemm(GemmProblem(), config, baked=True)
+        assert len({baked.cubin(M=m, N=m, K=m) for m in (8, 200)}) == 2
+    finally:
+        cache.set_global_cache(None)
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 3
+
+
+@pytest.mark.parametrize("baked", [False, True])
+def test_a_batch_of_one(baked: bool) -> None:
+    problem, sizes = GemmProblem(batched=True), Sizes(24, 16, 40)
+    a, b = torch.randn(1, 24, 40).bfloat16(), torch.randn(1, 16, 40).bfloat16()
+    found = build_gemm(problem, choose(problem, sizes), baked=baked)(a, b)
+    near(found, (a.double() @ b.double().mT).numpy(), 0.02)

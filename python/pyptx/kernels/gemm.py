@@ -15,10 +15,12 @@ from pyptx.kernels.calls import Call, Launch
 from pyptx.kernels.gemm_choice import Sizes, choose
 from pyptx.kernels.gemm_config import (
     ACTIVATIONS,
+    BK,
     INPUT_TYPES,
     OUTPUT_TYPES,
     GemmConfig,
     GemmProblem,
+    tiles,
 )
 from pyptx.kernels.gemm_kernel import build_gemm
 from pyptx.kernels.operations import MOST_KEPT, OPERATIONS, built_once
@@ -99,7 +101,7 @@ def _route(
         a = a.reshape(math.prod(lead), a.shape[-1])
         if residual is not None:
             residual = residual.reshape(a.shape[0], residual.shape[-1])
-    name = _built(
+    name = _named(
         (ptx_name(a.dtype), out),
         (a_transposed, b_transposed),
         (tuple(a.shape), tuple(b.shape)),
@@ -223,15 +225,16 @@ def _sizes(problem: GemmProblem, a: tuple[int, ...], b: tuple[int, ...]) -> Size
     return Sizes(m, n, k, a[0] if problem.batched else 1)
 
 
-@built_once
-def _built(
+@checks.settled
+def _named(
     types: tuple[str, str],
     transposed: tuple[bool, bool],
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     epilogue: tuple[str | None, str | None, bool],
     batch_invariant: bool,
     config: GemmConfig | None,
-) -> DifferentiableKernel:
+) -> str:
+    """Return the name of the operation for these arrays, the same for many of their sizes."""
     bias, activation, residual = epilogue
     problem = GemmProblem(
         dtype=types[0],
@@ -245,14 +248,26 @@ def _built(
     )
     sizes = _sizes(problem, *shapes)
     chosen = config or choose(problem, sizes, batch_invariant=batch_invariant)
+    if chosen.split_k > tiles(sizes.k, BK):
+        words = f"one that divides the {tiles(sizes.k, BK)} blocks of K", repr(config)
+        note = f"each of its {chosen.split_k} parts takes one of {BK} elements at least"
+        checks.refuse("ArgumentValue", "matmul", "config", *words, note=note)
+    has_extras = bias is not None or residual
+    is_whole = sizes.n % (chosen.tile[1] * chosen.cluster[1]) == 0
+    return _built(problem, chosen, has_extras and is_whole and not chosen.swap, batch_invariant)
 
+
+@built_once
+def _built(
+    problem: GemmProblem, config: GemmConfig, whole_columns: bool, batch_invariant: bool
+) -> DifferentiableKernel:
     from pyptx.kernels.gemm_gradient import gradients, keeps_result
 
     def backward(*saved: Any) -> tuple[Any, ...]:
         return gradients(problem, saved, batch_invariant)
 
     try:
-        kernel = build_gemm(problem, chosen)
+        kernel = build_gemm(problem, config, whole_columns=whole_columns)
     except ValueError as error:
         words = "one for operands that lie so", repr(config)
         checks.refuse("ArgumentValue", "matmul", "config", *words, note=str(error))

@@ -15,7 +15,7 @@ from pyptx import ptx, reg, smem
 from pyptx.kernels.elements import Words
 from pyptx.kernels.gemm_config import GemmConfig, GemmProblem, store_width
 from pyptx.kernels.gemm_values import activate, pack
-from pyptx.types import from_name, u64
+from pyptx.types import from_name, u32, u64
 
 
 class Thread:
@@ -34,11 +34,12 @@ class Output:
     """C and what is added to it: sizes and addresses, None for what is not there."""
 
     problem: GemmProblem
-    m: int
-    n: int
+    m: Any  # numbers, or sizes of the launch
+    n: Any
     c: Any  # the tensor map where tiles are stored by TMA, else the address
     bias: Any = None
     residual: Any = None
+    n_divisor: int = 1  # what the columns are a multiple of
 
     @property
     def size(self) -> int:
@@ -48,12 +49,20 @@ class Output:
     def element(self, base: Any, row: Any, column: Any, batch: tuple[Any, ...]) -> Any:
         """Return the address of an element of a matrix that lies as C does."""
         offset = reg.scalar(u64)
-        ptx.inst.mul.wide.u32(offset, row, self.n * self.size)
-        place = base + offset + column * self.size
+        ptx.inst.mul.wide.u32(offset, row, self.n)
         if batch:
-            ptx.inst.mul.wide.u32(offset, batch[0], self.size)
-            ptx.inst.mad.lo.u64(place, offset, self.m * self.n, place)
-        return place
+            matrix = reg.scalar(u64)
+            ptx.inst.mul.wide.u32(matrix, reg.from_(self.m, u32), self.n)
+            ptx.inst.mad.lo.u64(offset, matrix, reg.from_(batch[0], u64), offset)
+        return base + (offset << (self.size.bit_length() - 1)) + column * self.size
+
+    def below(self, place: Any, rows: int) -> tuple[Any, int]:
+        """Return a pointer, and bytes behind it, to the element so many rows below a place."""
+        if isinstance(self.n, int):
+            return place, rows * self.n * self.size
+        there = reg.scalar(u64)
+        ptx.inst.mad.wide.u32(there, self.n, rows * self.size, place)
+        return there, 0
 
 
 class TileStore:
@@ -154,7 +163,7 @@ class Extras:
     ) -> None:
         row, self.column, batch = origin
         self.output = output
-        self.has_edge = output.n % (config.tile[1] * config.cluster[1]) != 0
+        self.has_edge = output.n_divisor % (config.tile[1] * config.cluster[1]) != 0
         problem = output.problem
         if problem.residual:
             self.lines = [
@@ -231,11 +240,9 @@ class TransposedStore:
         dtype = from_name(problem.out)
         place = output.element(output.c, column, row, batch)
         # The columns of a tile that are this lane's, and are rows of C in some tile.
-        shifts = [
-            8 * j + e for j in range(self.columns // 8) for e in range(2) if 8 * j + e < output.m
-        ]
-        guards = [column < output.m - shift for shift in shifts]
-        offsets = [shift * output.n * output.size for shift in shifts]
+        most = output.m if isinstance(output.m, int) else self.columns
+        shifts = [8 * j + e for j in range(self.columns // 8) for e in range(2) if 8 * j + e < most]
+        guards = [column + shift < output.m for shift in shifts]
         bias, residuals = None, []
         if problem.bias:
             bias = Words(from_name(problem.bias), 1)
@@ -243,8 +250,8 @@ class TransposedStore:
         if problem.residual:
             residual = output.element(output.residual, column, row, batch)
             residuals = [Words(dtype, 1, 0.0) for _ in shifts]
-            for words, offset, guard in zip(residuals, offsets, guards, strict=True):
-                words.load(residual, offset, pred=guard)
+            for words, shift, guard in zip(residuals, shifts, guards, strict=True):
+                words.load(*output.below(residual, shift), pred=guard)
         (added,) = bias.floats() if bias else (None,)
         for index, shift in enumerate(shifts):
             value = accumulator[shift // 8 * 4 + 2 * half + shift % 8]
@@ -255,7 +262,7 @@ class TransposedStore:
                 ptx.inst.add.f32(value, value, residuals[index].floats()[0])
             words = Words(dtype, 1)
             words.set([value])
-            words.store(place, offsets[index], pred=guards[index])
+            words.store(*output.below(place, shift), pred=guards[index])
 
     def finish(self) -> None:
         """Nothing is under way."""

@@ -17,14 +17,16 @@ from pyptx.kernels.gemm_config import BK, GemmConfig, GemmProblem, store_width
 from pyptx.kernels.gemm_epilogue import Output, Thread, TileStore, TransposedStore
 from pyptx.kernels.gemm_operand import Place
 from pyptx.kernels.gemm_ring import Ring, sync_cluster
-from pyptx.kernels.gemm_schedule import Schedule
+from pyptx.kernels.gemm_schedule import Schedule, Shape, Walk
 from pyptx.kernels.gemm_split import SplitSum
 from pyptx.types import from_name, u32
+
+BATCH = "Batch"  # the dimension of a problem that is batched
 
 
 def specs(problem: GemmProblem, config: GemmConfig) -> tuple[tuple[Tile, ...], tuple[Tile, ...]]:
     """Return the tiles of the inputs (A, B, bias, residual) and of C."""
-    batch, one = (("B",), (1,)) if problem.batched else ((), ())
+    batch, one = ((BATCH,), (1,)) if problem.batched else ((), ())
     dtype, out = from_name(problem.dtype), from_name(problem.out)
 
     def operand(mn: str, is_k: bool, edge: int, shares: int) -> Tile:
@@ -53,16 +55,24 @@ def specs(problem: GemmProblem, config: GemmConfig) -> tuple[tuple[Tile, ...], t
 
 
 @kept(256)
-def build_gemm(problem: GemmProblem, config: GemmConfig) -> Kernel:
-    """Build the kernel of a problem with a configuration, for all sizes."""
+def build_gemm(
+    problem: GemmProblem,
+    config: GemmConfig,
+    *,
+    whole_columns: bool = False,
+    baked: bool = False,
+) -> Kernel:
+    """Build the kernel of a problem with a configuration, for all sizes.
+
+    They come with each launch: one trace serves them all. With `whole_columns` that is asked of N
+    which lets an epilogue ask for nothing at the edge: to be a multiple of what a cluster computes.
+    A kernel that is `baked` is traced for each size anew.
+    """
     ins, outs = specs(problem, config)
 
-    def schedule(m: int, n: int, k: int, batch: int) -> Schedule:
-        rows, columns = (n, m) if config.swap else (m, n)
-        return Schedule(config, rows, columns, k, batch)
-
-    def grid(M: int, N: int, K: int, B: int = 1) -> tuple[int, int, int]:
-        return schedule(M, N, K, B).ctas, 1, 1
+    def grid(M: int, N: int, K: int, Batch: int = 1) -> tuple[int, int, int]:
+        rows, columns = (N, M) if config.swap else (M, N)
+        return Schedule(config, rows, columns, K, Batch).ctas, 1, 1
 
     def trace(a: Any, b: Any, c: Any, bias: Any = None, residual: Any = None) -> None:
         sizes = dict(zip(ins[0].dims, a.shape, strict=True))
@@ -77,9 +87,11 @@ def build_gemm(problem: GemmProblem, config: GemmConfig) -> Kernel:
             target,
             None if bias is None else ptx.global_ptrs(bias)[0],
             None if residual is None else ptx.global_ptrs(residual)[0],
+            c.divisors[-1],
         )
-        plan = schedule(m, n, sizes["K"], sizes.get("B", 1))
-        _multiply(config, problem, plan, maps[::-1] if config.swap else maps, output)
+        sides = (n, m) if config.swap else (m, n)
+        shape = (*sides, sizes["K"], sizes.get(BATCH))
+        _multiply(config, problem, shape, maps[::-1] if config.swap else maps, output)
 
     return Kernel(
         _with_parameters(problem, trace),
@@ -92,6 +104,8 @@ def build_gemm(problem: GemmProblem, config: GemmConfig) -> Kernel:
         arch="sm_90a",
         tma="value",
         programmatic=config.programmatic,
+        dynamic=() if baked else ("M", "N", "K", BATCH)[: 3 + problem.batched],
+        multiple_of={"N": config.tile[1] * config.cluster[1]} if whole_columns else None,
     )
 
 
@@ -116,7 +130,7 @@ def _with_parameters(problem: GemmProblem, trace: Any) -> Any:
 
 
 def _multiply(
-    config: GemmConfig, problem: GemmProblem, plan: Schedule, maps: list[Any], output: Output
+    config: GemmConfig, problem: GemmProblem, shape: Shape, maps: list[Any], output: Output
 ) -> None:
     """Trace the kernel: the roles of the warpgroups."""
     tid = reg.from_(ptx.special.tid.x(), u32)
@@ -129,22 +143,23 @@ def _multiply(
     ring = Ring(config, problem)
     thread = Thread(tid)
     store = (TransposedStore if config.swap else TileStore)(config, output, thread)
-    with ptx.if_(tid == 32):  # not the thread that initialises barriers meanwhile
+    with ptx.if_(tid < 32):  # while another warp initialises barriers
+        producer = Producer(ring, Walk(config, shape), place, cluster)
+    with ptx.if_(tid == 32):
         for source in maps:
             ptx.inst.prefetch.tensormap(ptx.addr(source))
-    ring.init(tid, place)
+    ring.init(tid == 64, place)
     if config.programmatic:
         # All that comes before this is this launch's own.
         ptx.inst.griddepcontrol.launch_dependents()
         ptx.inst.griddepcontrol.wait()
-    blocks = plan.k_range(place.slice)
     registers = config.registers()
 
     with ptx.if_(tid < 128):
         if registers:
             ptx.setmaxnreg_dec(registers[0])
         with ptx.if_(tid == 0):
-            _produce(ring, plan, place, maps, cluster, blocks[:2])
+            producer.run(maps)
         if config.split_k > 1:
             for _ in range(2):
                 SplitSum.arrive()
@@ -155,41 +170,56 @@ def _multiply(
         split = None
         if config.split_k > 1:
             split = SplitSum(config, place, ring.x.tile.address(), tid - 128)
-        _consume(ring, plan, place, thread, store, cluster, blocks[2], split)
+        _consume(ring, Walk(config, shape), place, thread, store, cluster, split)
     if config.cluster_size > 1 and config.split_k == 1:
         # A CTA must not end while others still copy into it or arrive on its barriers.
         sync_cluster()
     ptx.ret()
 
 
-def _produce(
-    ring: Ring, plan: Schedule, place: Place, maps: list[Any], cluster: Any, blocks: Any
-) -> None:
-    """Copy the blocks of every tile, one after the other."""
-    at = ring.producer()
-    share_x, share_y = place.share_x(), place.share_y()
-    with plan.walk(cluster) as tile:
-        row, column, batch = plan.origin(tile, place)
+class Producer:
+    """The thread that copies the blocks of every tile, one after the other.
 
-        def load(stage: Any, k: Any, full: Any) -> None:
-            ring.x.load(maps[0], stage, (k, row), batch, full, **share_x)
-            ring.y.load(maps[1], stage, (k, column), batch, full, **share_y)
+    Where a tile begins is worked out ahead: the first before anybody waits for it, the others while
+    the copies of the one before are under way.
+    """
 
-        ring.produce(at, blocks, load)
+    def __init__(self, ring: Ring, plan: Walk, place: Place, cluster: Any) -> None:
+        self.ring, self.plan, self.place, self.cluster = ring, plan, place, cluster
+        self.blocks = plan.k_range(place.slice)[:2]
+        row, column, batch = plan.origin(cluster, place)
+        self.next = [row, column, *batch]
+
+    def run(self, maps: list[Any]) -> None:
+        """Copy from the tensors of these maps."""
+        ring, plan, place = self.ring, self.plan, self.place
+        at = ring.producer()
+        share_x, share_y = place.share_x(), place.share_y()
+        with plan.walk(self.cluster) as tile:
+            row, column, *batch = self.next
+
+            def load(stage: Any, k: Any, full: Any) -> None:
+                ring.x.load(maps[0], stage, (k, row), tuple(batch), full, **share_x)
+                ring.y.load(maps[1], stage, (k, column), tuple(batch), full, **share_y)
+
+            ring.produce(at, self.blocks, load)
+            after = plan.origin(tile + plan.clusters, place)
+            for register, value in zip(self.next, (*after[:2], *after[2]), strict=True):
+                ptx.mov(u32, register, value)
 
 
 def _consume(
     ring: Ring,
-    plan: Schedule,
+    plan: Walk,
     place: Place,
     thread: Thread,
     store: Any,
     cluster: Any,
-    blocks: Any,
     split: SplitSum | None,
 ) -> None:
     """Multiply the blocks of every tile of this warpgroup, and store it."""
     config = ring.config
+    blocks = plan.k_range(place.slice)[2]
     release = ring.releaser(place, thread.lane)
     at = ring.consumer()
     first_row = reg.scalar(u32, 0) if config.pingpong else thread.group * config.parts
@@ -198,10 +228,13 @@ def _consume(
         with ptx.if_(thread.group == 1):
             ring.skip(at, blocks)
     with plan.walk(cluster, thread.group if config.pingpong else None) as tile:
-        accumulators = ring.consume(at, blocks, first_row, release)
+        origin: list[Any] = []
+        accumulators = ring.consume(
+            at, blocks, first_row, release, lambda: origin.extend(plan.origin(tile, place))
+        )
         if config.pingpong:
             ring.skip(at, blocks)
-        row, column, batch = plan.origin(tile, place)
+        row, column, batch = origin
         row = row + first_row * 64
         if split is None:
             store.store(accumulators, (row, column, batch))

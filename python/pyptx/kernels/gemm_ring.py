@@ -12,6 +12,7 @@ from typing import Any
 
 from pyptx import ptx, reg, smem
 from pyptx.kernels.gemm_config import BK, GemmConfig, GemmProblem
+from pyptx.kernels.gemm_division import divided
 from pyptx.kernels.gemm_operand import Operand, Place
 from pyptx.types import f32, from_name, u32
 
@@ -63,10 +64,10 @@ class Ring:
         self.empty = smem.mbarrier(config.stages, name="empty")
         self.turns = Turns() if config.pingpong else None
 
-    def init(self, tid: Any, place: Place) -> None:
-        """One thread initialises the barriers; afterwards the whole cluster may use them."""
+    def init(self, by: Any, place: Place) -> None:
+        """Initialise the barriers by one thread; afterwards the whole cluster may use them."""
         readers = 1 if self.config.pingpong else self.config.warpgroups
-        with ptx.if_(tid == 0):
+        with ptx.if_(by):
             self.full.init_all(1)
             self.empty.init_all(4 * readers * place.peers)  # one arrival per warp
             if self.turns:
@@ -94,15 +95,15 @@ class Ring:
             load(at.stage, block * BK, full)
             at.advance()
 
-    def skip(self, at: Any, blocks: int) -> None:
+    def skip(self, at: Any, blocks: Any) -> None:
         """Pass over stages that another warpgroup reads."""
-        turns, steps = divmod(blocks, self.config.stages)
+        turns, steps = divided(blocks, self.config.stages)
         ptx.add(u32, at.stage, at.stage, steps)
         wrapped = at.stage >= self.config.stages
         ptx.sub(u32, at.stage, at.stage, self.config.stages, pred=wrapped)
         ptx.inst.xor.b32(at.phase, at.phase, 1, pred=wrapped)
-        if turns % 2:
-            ptx.inst.xor.b32(at.phase, at.phase, 1)
+        if not isinstance(turns, int) or turns % 2:
+            ptx.inst.xor.b32(at.phase, at.phase, turns & 1)
 
     def releaser(self, place: Place, lane: Any) -> Callable[[Any], None]:
         """Return what says that this warp has read a stage, to everybody who copies into it."""
@@ -121,13 +122,19 @@ class Ring:
         return release
 
     def consume(
-        self, at: Any, blocks: Any, first_row: Any, release: Callable[[Any], None]
+        self,
+        at: Any,
+        blocks: Any,
+        first_row: Any,
+        release: Callable[[Any], None],
+        meanwhile: Callable[[], None],
     ) -> list[list[Any]]:
         """Multiply stages as they fill; the accumulators of this warpgroup, 64 rows each.
 
         `blocks` is how many, one at least; `first_row` numbers the 64 rows of X to begin with. One
         group of products stays under way while the next is issued, and a stage is released when
-        its own is complete: `release(stage)`.
+        its own is complete: `release(stage)`. `meanwhile()` is what is worked out while the first
+        products are under way.
         """
         if self.turns:
             self.turns.wait()
@@ -162,6 +169,7 @@ class Ring:
             at.advance()
 
         multiply(is_first=True)
+        meanwhile()
         if not isinstance(blocks, int) or blocks > 1:
             with ptx.range_(1, blocks):
                 multiply(is_first=False)

@@ -8,7 +8,11 @@ from typing import Any
 
 from pyptx import ptx, reg
 from pyptx.kernels.gemm_config import BK, GemmConfig, tiles
+from pyptx.kernels.gemm_division import MOST, Divisor, covered, divided
 from pyptx.types import u32
+
+#: The rows, columns and depth of D, and how many there are of it, None where no batch is.
+Shape = tuple[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -55,18 +59,50 @@ class Schedule:
         """Blocks of K in all."""
         return tiles(self.depth, BK)
 
+
+class Walk:
+    """The tiles of a product as a kernel goes through them: sizes are numbers, or of the launch.
+
+    Making it works out what divides by such a size, once for all tiles; a role makes its own where
+    it has to wait anyway.
+    """
+
+    def __init__(self, config: GemmConfig, shape: Shape) -> None:
+        self.config = config
+        special = ptx.special.nclusterid if config.cluster_size > 1 else ptx.special.nctaid
+        self.clusters = reg.from_(special.x(), u32)
+        rows, columns, depth, batch = shape
+        self.blocks = covered(depth, BK)
+        (m, n), (ctas_m, ctas_n) = config.tile, config.cluster
+        high, wide = covered(rows, m * ctas_m), covered(columns, n * ctas_n)
+        self.is_one_row = isinstance(high, int) and high == 1
+        area = high * wide
+        self.is_batched = batch is not None
+        self.total = area * batch if self.is_batched else area
+        limit = self.total if isinstance(self.total, int) else MOST
+        if self.is_batched:
+            self.areas = Divisor(area, limit)
+        self.group = min(config.group, high) if isinstance(high, int) else config.group
+        self.bands = Divisor(self.group * wide, limit)
+        self.full, lower = divided(high, self.group)
+        self.lower: Any = None  # the height of the last band, where it may be another
+        if not isinstance(lower, int):
+            self.lower = Divisor(lower.max(1), limit)
+        elif lower:
+            self.lower = Divisor(lower, limit)
+
     def k_range(self, part: Any) -> tuple[Any, Any, Any]:
         """Return the first block of a part of K, the one after its last, and their number."""
         parts = self.config.split_k
         if parts == 1:
             return 0, self.blocks, self.blocks
-        each, more = divmod(self.blocks, parts)
+        each, more = divided(self.blocks, parts)
+        if isinstance(more, int) and not more:
+            return part * each, part * each + each, each
         # The first `more` CTAs have one block more.
-        extra = part.min(more) if more else 0
-        first = part * each + extra
-        if not more:
-            return first, first + each, each
-        number = reg.scalar(u32, each)
+        first = part * each + part.min(more)
+        number = reg.scalar(u32)
+        ptx.mov(u32, number, each)
         ptx.add(u32, number, number, 1, pred=part < more)
         return first, first + number, number
 
@@ -74,17 +110,15 @@ class Schedule:
         """Loop over the numbers of a cluster's tiles; with `turn` over every other one."""
         if turn is None:
             return ptx.range_(cluster, self.total, self.clusters)
-        return ptx.range_(cluster + turn * self.clusters, self.total, 2 * self.clusters)
+        return ptx.range_(cluster + turn * self.clusters, self.total, self.clusters * 2)
 
     def origin(self, tile: Any, place: Any) -> tuple[Any, Any, tuple[Any, ...]]:
         """Return the first row and column of this CTA's tile, and its batch."""
-        high, wide = self.grid_tiles
         batch: tuple[Any, ...] = ()
-        if self.batch > 1:
-            index = quotient(tile, high * wide, self.total)
+        if self.is_batched:
+            index, tile = self.areas.divide(tile)
             batch = (index,)
-            tile = tile - index * (high * wide)
-        row, column = _grouped(tile, high, wide, min(self.config.group, high))
+        row, column = self._grouped(tile)
         (m, n), (ctas_m, ctas_n) = self.config.tile, self.config.cluster
         row, column = row * (m * ctas_m), column * (n * ctas_n)
         if ctas_m > 1:
@@ -93,39 +127,15 @@ class Schedule:
             column = column + place.column * n
         return row, column, batch
 
-
-def _grouped(tile: Any, high: int, wide: int, group: int) -> tuple[Any, Any]:
-    """Return (row, column) of a tile: down `group` rows, then the next column."""
-    if high == 1:
-        return reg.scalar(u32, 0), tile
-    most = high * wide
-    band = quotient(tile, group * wide, most)
-    within = tile - band * (group * wide)
-    column = quotient(within, group, most)
-    row = within - column * group
-    if high % group:  # the last band is lower
-        is_last = band == high // group
-        lower = quotient(within, high % group, most)
-        ptx.mov(u32, column, lower, pred=is_last)
-        ptx.mov(u32, row, within - lower * (high % group), pred=is_last)
-    return band * group + row, column
-
-
-def quotient(value: Any, by: int, limit: int) -> Any:
-    """Return value // by for values below `limit`: a shift, or a product's high half.
-
-    The assembler turns no division by a constant into one of these.
-    """
-    if by & (by - 1) == 0:
-        return value >> (by.bit_length() - 1) if by > 1 else value + 0
-    shift = 0
-    while True:
-        factor = -(-(1 << (32 + shift)) // by)
-        if (factor * by - (1 << (32 + shift))) * limit < 1 << (32 + shift):
-            break
-        shift += 1
-    if factor >= 1 << 32:
-        raise ValueError(f"too many tiles: {limit}")
-    result = reg.scalar(u32)
-    ptx.inst.mul.hi.u32(result, value, factor)
-    return result >> shift if shift else result
+    def _grouped(self, tile: Any) -> tuple[Any, Any]:
+        """Return (row, column) of a tile: down `group` rows, then the next column."""
+        if self.is_one_row:
+            return reg.scalar(u32, 0), tile
+        band, within = self.bands.divide(tile)
+        column, row = Divisor(self.group, self.bands.limit).divide(within)
+        if self.lower is not None:
+            is_last = band == self.full
+            other_column, other_row = self.lower.divide(within)
+            ptx.mov(u32, column, other_column, pred=is_last)
+            ptx.mov(u32, row, other_row, pred=is_last)
+        return band * self.group + row, column

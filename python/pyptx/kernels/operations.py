@@ -16,7 +16,7 @@ from typing import Any
 from pyptx._kept import Kept
 from pyptx.kernels import checks
 
-#: Of each function. Products are built for their sizes, of which a program has many.
+#: Of each function, which has one for each kind of its arrays, options and configurations.
 MOST_KEPT = 4096
 
 
