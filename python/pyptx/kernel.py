@@ -27,6 +27,7 @@ from pyptx._call.names import clashes, name_for_others, taken_keywords
 from pyptx._call.placeholders import TensorSpec, TmaDescriptorHandle
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import (
+    Array,
     Signature,
     check_body,
     normalize_dim3,
@@ -264,6 +265,10 @@ class Kernel(_core.KernelBase):
         from pyptx._torch import naming
 
         return naming.name_kernel(self)
+
+    def _serving(self, inputs: Sequence[Array]) -> Kernel:
+        """Return the kernel that runs on these arrays: one of several, where a library has them."""
+        return self
 
     def _refuse_clash(self, method: str) -> None:
         if method in self._clashes:

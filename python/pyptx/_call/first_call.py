@@ -78,8 +78,11 @@ def prepare(
     Raw parameters given by keyword are arguments of the launch, but for those in `constants`. A
     value that is not known yet is UNKNOWN.
     """
+    env = kernel.signature.bind_inputs(inputs)
+    serving = kernel._serving(inputs)
+    if serving is not kernel:
+        kernel, captures = serving, serving._refreshed().captures
     signature = kernel.signature
-    env = signature.bind_inputs(inputs)
     known = len(env)
     if out is not None:
         device = inputs[0].device if inputs else out[0].device if out else "cpu"

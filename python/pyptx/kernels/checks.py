@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from pyptx import _core
 from pyptx._call.element_types import ptx_name
+from pyptx._call.refusals import is_read_by_dynamo
 from pyptx._source import places
 from pyptx.kernels.plans import MOST_COLUMNS
 
@@ -58,6 +59,24 @@ def _package(frame: Any) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
+def settled_number(value: Any) -> Any:
+    """Return a number as a plain one, where torch compiles for any: each value has its graph."""
+    if not is_read_by_dynamo():
+        return value
+    from torch.fx.experimental.symbolic_shapes import guard_scalar
+
+    return guard_scalar(value)
+
+
+def are_numbers(*sizes: Any) -> bool:
+    """Whether these are numbers, not what a graph is traced for any number of."""
+    if not is_read_by_dynamo():
+        return all(isinstance(size, int) for size in sizes)
+    from torch.fx.experimental.symbolic_shapes import has_static_value
+
+    return all(has_static_value(size) for size in sizes)
+
+
 def listed(names: tuple[str, ...]) -> str:
     """Return "a, b or c"."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
@@ -65,7 +84,7 @@ def listed(names: tuple[str, ...]) -> str:
 
 def shown(shape: Any) -> str:
     """Return a shape as a tuple of plain numbers."""
-    return str(tuple(shape))
+    return str(tuple([settled_number(size) for size in shape]))
 
 
 # --- arrays ---------------------------------------------------------------------------------------
@@ -110,7 +129,7 @@ def has_rows(function: str, name: str, array: Any, parts: int = 1) -> Any:
     has_type(function, name, array, FLOATS)
     if len(array.shape) == 0:
         refuse("ArgumentShape", function, name, "a last dimension, its rows", "a single number")
-    width = array.shape[-1]
+    width = settled_number(array.shape[-1])
     if width % parts:
         wanted = f"rows of {parts} equal parts, a gate and what it scales"
         refuse("ArgumentShape", function, name, wanted, f"{width} columns")

@@ -10,9 +10,11 @@ from typing import Any
 from pyptx._call.autograd import DifferentiableKernel
 from pyptx._call.element_types import ptx_name
 from pyptx._kept import Kept
+from pyptx.kernel import Kernel
 from pyptx.kernels import checks
 from pyptx.kernels.calls import Call, Launch
-from pyptx.kernels.gemm_choice import Sizes, choose
+from pyptx.kernels.gemm_any import AnyProduct, fills_tiles, sizes_of
+from pyptx.kernels.gemm_choice import choose
 from pyptx.kernels.gemm_config import (
     ACTIVATIONS,
     BK,
@@ -101,10 +103,14 @@ def _route(
         a = a.reshape(math.prod(lead), a.shape[-1])
         if residual is not None:
             residual = residual.reshape(a.shape[0], residual.shape[-1])
+    n = b.shape[-2] if b_transposed else b.shape[-1]
+    _check_rows(a.shape[-1], b.shape[-1], n, out)
+    shapes = (tuple(a.shape), tuple(b.shape))
     name = _named(
         (ptx_name(a.dtype), out),
         (a_transposed, b_transposed),
-        (tuple(a.shape), tuple(b.shape)),
+        a.ndim == 3,
+        shapes if checks.are_numbers(*shapes[0], *shapes[1]) else None,
         (None if bias is None else ptx_name(bias.dtype), activation, residual is not None),
         batch_invariant,
         config,
@@ -112,7 +118,7 @@ def _route(
     extra = [_contiguous(value) for value in (bias, residual) if value is not None]
     shape = None
     if lead:
-        shape = (*lead, b.shape[-2] if b_transposed else b.shape[-1])
+        shape = (*lead, n)
     # TMA reads 16 bytes; the epilogue two columns of bias and residual.
     vectors = (8, 8, *[2] * len(extra))
     return Launch(
@@ -180,8 +186,8 @@ def _check(
         checks.refuse("ArgumentShape", "matmul", "b", wanted, ranks)
     m, k = a.shape[-2:][:: -1 if transposed[0] else 1]
     n, depth = b.shape[-2:][:: 1 if transposed[1] else -1]
-    shapes = f"{checks.shown(a.shape)} and {checks.shown(b.shape)}"
     if k != depth:
+        shapes = f"{checks.shown(a.shape)} and {checks.shown(b.shape)}"
         note = f"the shapes are {shapes}; transpose_a and transpose_b say how they are stored"
         words = "one K", f"{k} and {depth}"
         checks.refuse("ArgumentShape", "matmul", "a and b", *words, note=note)
@@ -189,7 +195,8 @@ def _check(
         words = "one batch", f"{a.shape[0]} and {b.shape[0]}"
         checks.refuse("ArgumentShape", "matmul", "a and b", *words)
     if 0 in a.shape or 0 in b.shape:
-        checks.refuse("ArgumentShape", "matmul", "a and b", "elements", f"shapes {shapes}")
+        shapes = f"shapes {checks.shown(a.shape)} and {checks.shown(b.shape)}"
+        checks.refuse("ArgumentShape", "matmul", "a and b", "elements", shapes)
     if bias is not None:
         checks.has_type("matmul", "bias", bias, OUTPUT_TYPES)
         checks.has_shape("matmul", "bias", bias, (n,), "one for each column")
@@ -209,32 +216,33 @@ def _check_options(activation: Any, out: str, config: Any) -> None:
         checks.refuse("ArgumentType", "matmul", "config", *words)
 
 
-def _sizes(problem: GemmProblem, a: tuple[int, ...], b: tuple[int, ...]) -> Sizes:
-    """Return M, N, K and the batch, and see that TMA can copy their rows."""
-    m, k = a[-2:] if problem.a_major == "K" else a[:-3:-1]
-    n = b[-2] if problem.b_major == "K" else b[-1]
-    elements = 4 if problem.out == "f32" else 8
-    for name, row, whole in (("a", a[-1], 8), ("b", b[-1], 8), ("the result", n, elements)):
+def _check_rows(a: int, b: int, n: int, out: str) -> None:
+    """Refuse rows in memory, of so many elements, that TMA cannot copy."""
+    for name, row, whole in (("a", a, 8), ("b", b, 8), ("the result", n, 4 if out == "f32" else 8)):
         if row % whole:
+            row = checks.settled_number(row)
             wanted = f"rows in memory of a multiple of {whole} elements"
             note = (
                 f"TMA copies rows of whole 16 bytes; pad them by {-row % whole} with zeros, "
                 f"as torch.nn.functional.pad does"
             )
             checks.refuse("ArgumentShape", "matmul", name, wanted, str(row), note=note)
-    return Sizes(m, n, k, a[0] if problem.batched else 1)
 
 
 @checks.settled
 def _named(
     types: tuple[str, str],
     transposed: tuple[bool, bool],
-    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    batched: bool,
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] | None,
     epilogue: tuple[str | None, str | None, bool],
     batch_invariant: bool,
     config: GemmConfig | None,
 ) -> str:
-    """Return the name of the operation for these arrays, the same for many of their sizes."""
+    """Return the name of the operation for these arrays, the same for many of their sizes.
+
+    Without shapes it is one for all of them.
+    """
     bias, activation, residual = epilogue
     problem = GemmProblem(
         dtype=types[0],
@@ -244,32 +252,45 @@ def _named(
         bias=bias,
         activation=activation,
         residual=residual,
-        batched=len(shapes[0]) == 3,
+        batched=batched,
     )
-    sizes = _sizes(problem, *shapes)
+    if shapes is None:
+        if config is None:
+            return _built_for_any(problem, batch_invariant)
+        return _built(problem, config, False, batch_invariant)
+    sizes = sizes_of(problem, *shapes)
     chosen = config or choose(problem, sizes, batch_invariant=batch_invariant)
     if chosen.split_k > tiles(sizes.k, BK):
         words = f"one that divides the {tiles(sizes.k, BK)} blocks of K", repr(config)
         note = f"each of its {chosen.split_k} parts takes one of {BK} elements at least"
         checks.refuse("ArgumentValue", "matmul", "config", *words, note=note)
-    has_extras = bias is not None or residual
-    is_whole = sizes.n % (chosen.tile[1] * chosen.cluster[1]) == 0
-    return _built(problem, chosen, has_extras and is_whole and not chosen.swap, batch_invariant)
+    return _built(problem, chosen, fills_tiles(problem, chosen, sizes), batch_invariant)
 
 
 @built_once
 def _built(
     problem: GemmProblem, config: GemmConfig, whole_columns: bool, batch_invariant: bool
 ) -> DifferentiableKernel:
-    from pyptx.kernels.gemm_gradient import gradients, keeps_result
-
-    def backward(*saved: Any) -> tuple[Any, ...]:
-        return gradients(problem, saved, batch_invariant)
-
     try:
         kernel = build_gemm(problem, config, whole_columns=whole_columns)
     except ValueError as error:
         words = "one for operands that lie so", repr(config)
         checks.refuse("ArgumentValue", "matmul", "config", *words, note=str(error))
+    return _differentiable(kernel, problem, batch_invariant)
+
+
+@built_once
+def _built_for_any(problem: GemmProblem, batch_invariant: bool) -> DifferentiableKernel:
+    return _differentiable(AnyProduct(problem, batch_invariant), problem, batch_invariant)
+
+
+def _differentiable(
+    kernel: Kernel, problem: GemmProblem, batch_invariant: bool
+) -> DifferentiableKernel:
+    from pyptx.kernels.gemm_gradient import gradients, keeps_result
+
+    def backward(*saved: Any) -> tuple[Any, ...]:
+        return gradients(problem, saved, batch_invariant)
+
     every = range(len(kernel.in_specs) + keeps_result(problem))
     return DifferentiableKernel(kernel, backward, every, None)

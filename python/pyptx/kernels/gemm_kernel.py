@@ -68,6 +68,16 @@ def build_gemm(
     which lets an epilogue ask for nothing at the edge: to be a multiple of what a cluster computes.
     A kernel that is `baked` is traced for each size anew.
     """
+    function, options = declared(problem, config)
+    if baked:
+        options["dynamic"] = ()
+    if whole_columns:
+        options["multiple_of"] = {"N": config.tile[1] * config.cluster[1]}
+    return Kernel(function, **options)
+
+
+def declared(problem: GemmProblem, config: GemmConfig) -> tuple[Any, dict[str, Any]]:
+    """Return the function of a kernel for all sizes, and its options."""
     ins, outs = specs(problem, config)
 
     def grid(M: int, N: int, K: int, Batch: int = 1) -> tuple[int, int, int]:
@@ -93,19 +103,20 @@ def build_gemm(
         shape = (*sides, sizes["K"], sizes.get(BATCH))
         _multiply(config, problem, shape, maps[::-1] if config.swap else maps, output)
 
-    return Kernel(
+    return (
         _with_parameters(problem, trace),
-        in_specs=ins,
-        out_specs=outs,
-        grid=grid,
-        block=(config.threads, 1, 1),
-        cluster=(config.cluster_size, 1, 1),
-        reqntid=(config.threads,),  # setmaxnreg wants the registers of a thread to be known
-        arch="sm_90a",
-        tma="value",
-        programmatic=config.programmatic,
-        dynamic=() if baked else ("M", "N", "K", BATCH)[: 3 + problem.batched],
-        multiple_of={"N": config.tile[1] * config.cluster[1]} if whole_columns else None,
+        {
+            "in_specs": ins,
+            "out_specs": outs,
+            "grid": grid,
+            "block": (config.threads, 1, 1),
+            "cluster": (config.cluster_size, 1, 1),
+            "reqntid": (config.threads,),  # setmaxnreg wants the registers of a thread to be known
+            "arch": "sm_90a",
+            "tma": "value",
+            "programmatic": config.programmatic,
+            "dynamic": ("M", "N", "K", BATCH)[: 3 + problem.batched],
+        },
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from pyptx import Tile, ptx, reg
 from pyptx._call.divides import Divides
+from pyptx.kernels import checks
 from pyptx.kernels.columns import build_column_sums, store_parts
 from pyptx.kernels.elements import Words, dot, element_type
 from pyptx.kernels.norms import Moments, Values, centred, flat, floats, inverse_root
@@ -123,7 +124,14 @@ def build_norm_backward(
         store_parts(rows, parts, totals)
 
     def backward(x: Any, w: Any, *grads: Any) -> tuple[Any, ...]:
-        dx, *found = norm_backward(x, w, *grads, P=plan.clusters(x.shape[0]))
+        clusters = plan.clusters(x.shape[0])
+        if checks.are_numbers(clusters):
+            dx, *found = norm_backward(x, w, *grads, P=clusters)
+        else:  # of a graph for any number of rows, in which a keyword would be one number
+            import torch
+
+            sums = [x.new_empty((clusters, columns), dtype=torch.float32) for _ in range(weights)]
+            dx, *found = norm_backward(x, w, *grads, out=(x.new_empty(x.shape), *sums))
         dx_twice = (dx, dx) if residual else (dx,)
         return (*dx_twice, *[add_up(part) for part in found])
 

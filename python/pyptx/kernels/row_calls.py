@@ -65,6 +65,7 @@ def _normalised(kind: str, x: Any, residual: Any, weights: tuple[Any, ...], eps:
     if len(weights) > 1:
         checks.has_type_of(function, "b", weights[1], "w", weights[0])
         checks.has_shape(function, "b", weights[1], (columns,), "one for each column")
+    eps = checks.settled_number(eps)
     checks.is_epsilon(function, eps)
     name = _norm(kind, columns, x.dtype, weights[0].dtype, eps, residual is not None)
     inputs = (_rows(x), *weights)
@@ -255,13 +256,14 @@ def _rotary_route(x: Any, cos: Any, sin: Any, *, interleaved: bool) -> Launch:
     if len(x.shape) != 4 or x.shape[-1] % 2 or x.shape[-1] == 0:
         wanted = "the shape (batch, positions, heads, size) with an even size"
         checks.refuse("ArgumentShape", "rotary", "x", wanted, checks.shown(x.shape))
-    angles = (x.shape[1], x.shape[-1] // 2)
+    heads, size = (checks.settled_number(extent) for extent in x.shape[2:])
+    angles = (x.shape[1], size // 2)
     checks.has_type("rotary", "cos", cos, checks.FLOATS)
     checks.has_shape("rotary", "cos", cos, angles, "an angle for each position and pair")
     checks.has_type_of("rotary", "sin", sin, "cos", cos)
     checks.has_shape("rotary", "sin", sin, angles, "an angle for each position and pair")
-    name = _rotary(x.shape[-2], x.shape[-1], x.dtype, cos.dtype, interleaved)
-    return Launch(getattr(OPERATIONS, name), (x, cos, sin), (None,), (x.shape[-1] // 2,) * 3)
+    name = _rotary(heads, size, x.dtype, cos.dtype, interleaved)
+    return Launch(getattr(OPERATIONS, name), (x, cos, sin), (None,), (size // 2,) * 3)
 
 
 _rotary_call = Call("rotary", ("x", "cos", "sin"), _rotary_route)
