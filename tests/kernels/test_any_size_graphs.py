@@ -76,6 +76,9 @@ def test_one_graph_multiplies_any_number_of_rows(monkeypatch: pytest.MonkeyPatch
         for found, wanted in zip(mine, wide, strict=True):
             close(found.grad, wanted.grad)
     assert graphs() == 1
+    built.clear()
+    function(*leaves(torch.randn(1000, 72).bfloat16(), *shared))
+    assert not built, "sizes that it has seen are the entry's"
 
 
 def forward_and_back(function: Any, *tensors: Any) -> list[Any]:
