@@ -36,7 +36,7 @@ ALLOWED: dict[tuple[str, str], tuple[int, str]] = {
     ("ptx.py", "AttributeError"): (1, "the protocol of a module's attributes"),
     ("_call/bound_graph.py", "RuntimeError"): (2, "raised in code that Dynamo traces"),
     ("torch_support.py", "FileNotFoundError"): (1, "a file of the installation"),
-    ("torch_support.py", "RuntimeError"): (3, "raised in code that Dynamo traces"),
+    ("torch_support.py", "RuntimeError"): (2, "raised in code that Dynamo traces"),
     ("types.py", "ValueError"): (1, "the protocol of a lookup by name"),
 }
 PUBLIC = {
