@@ -421,8 +421,9 @@ def opaque(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         refuse(
             "NoGradient",
             f"kernel {name!r}",
-            "cannot be differentiated: JAX cannot see into it; give its gradient by a second "
-            "kernel, pyptx.differentiable_kernel(forward, backward)",
+            "cannot be differentiated: JAX cannot see into it; give its gradient, for reverse mode "
+            "(jax.grad, vjp, jacrev), by a second kernel, pyptx.differentiable_kernel(forward, "
+            "backward)",
         )
 
     refusing: Callable[..., Any] = called

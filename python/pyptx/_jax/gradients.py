@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyptx._jax import call_site, several
+from pyptx._jax import call_site, reverse_mode, several
 
 if TYPE_CHECKING:
     from pyptx._call.autograd import DifferentiableKernel
@@ -20,6 +20,7 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
     """Return the function of a pair, called with these keywords, on JAX arrays."""
     passed = {name: keywords[name] for name in pair.taken_by_backward(keywords)}
     run_backward = several.divided(pair.backward)
+    name = pair.forward.signature.name
 
     @jax.custom_vjp  # type: ignore[untyped-decorator]
     def call(*inputs: Any) -> Any:
@@ -61,7 +62,7 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
     def aligned(*inputs: Any) -> Any:
         # Outside of the rule, so that in a shard_map the gradient of an input that all devices
         # share is the sum over them.
-        return call(*call_site.align(inputs))
+        return call(*reverse_mode.inputs_of(name, call_site.align(inputs)))
 
     return aligned
 
