@@ -257,9 +257,9 @@ def export_checks() -> list[Any]:
     """
     from jax.export import DisabledSafetyCheck
 
-    from pyptx._jax import call_site
+    from pyptx._jax.primitive import TARGET
 
-    return [DisabledSafetyCheck.custom_call(call_site.TARGET)]
+    return [DisabledSafetyCheck.custom_call(TARGET)]
 
 
 def call_kernel_via_ffi(

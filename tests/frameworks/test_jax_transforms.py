@@ -34,7 +34,7 @@ def randn(*shape: int) -> Any:
 
 def launches(function: Any, *args: Any) -> int:
     """How many kernel calls the traced program contains; one in a loop counts once."""
-    return str(jax.make_jaxpr(function)(*args)).count("ffi_call[")
+    return str(jax.make_jaxpr(function)(*args)).count("pyptx_launch[")
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from jax.sharding import NamedSharding
 
 from pyptx._errors import Error
 from pyptx._jax.call_site import described, opaque
+from pyptx._jax.primitive import one_by_one
 from pyptx._jax.shardings import (
     Divisible,
     as_names,
@@ -59,6 +60,7 @@ def _transformable(site: Divisible) -> Callable[..., tuple[Any, ...]]:
         mesh = explicit_mesh(args)
         return call(*args) if mesh is None else run_sharded(run, general, mesh, args)
 
+    by_types.__name__ = site.name
     function = jax.jit(by_types, donate_argnums=tuple(argument for argument, _ in site.aliases))
     return functions.keep_first(key, function) if key is not None else function
 
@@ -81,7 +83,7 @@ def _with_vmap_rule(site: Divisible) -> Callable[..., tuple[Any, ...]]:
             for axis, mapped in zip(argument_axes, is_mapped, strict=True)
         )
         if not can_merge:
-            return _loop(call, size, is_mapped, args), tuple(everywhere)
+            return one_by_one(call, is_mapped, args), tuple(everywhere)
         merged = [
             x if axis is None else _merge(x, size, axis, mapped)
             for x, axis, mapped in zip(args, argument_axes, is_mapped, strict=True)
@@ -114,17 +116,6 @@ def _split(x: Any, size: int, rows: int, axis: int | None) -> Any:
     assert axis is not None, "every output has the batch dimension"
     x = x.reshape(*x.shape[:axis], size, rows, *x.shape[axis + 1 :])
     return jax.numpy.moveaxis(x, axis, 0)
-
-
-def _loop(call: Any, size: int, is_mapped: Sequence[bool], args: Sequence[Any]) -> Any:
-    """One call after another, where an argument that is mapped has no batch dimension."""
-    mapped = [x for x, there in zip(args, is_mapped, strict=True) if there]
-
-    def one(parts: list[Any]) -> Any:
-        rest = iter(parts)
-        return call(*(next(rest) if m else x for x, m in zip(args, is_mapped, strict=True)))
-
-    return jax.lax.map(one, mapped)
 
 
 # --- sharding -----------------------------------------------------------------------------------

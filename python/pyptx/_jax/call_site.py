@@ -26,20 +26,19 @@ from pyptx._call.element_types import element_bits, framework_name, ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array
 from pyptx._captures.captures import Captures, freeze
+from pyptx._jax.primitive import TARGET, Aliases, launch
 from pyptx._kept import Kept
 from pyptx.specs import Layout, Tile
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
 
-TARGET = "pyptx_launch"
 PLATFORMS = ("cpu", "cuda", "gpu")
 #: Why a kernel without outputs is refused.
 NOTHING_WRITTEN = (
     "has no outputs, and a JAX array is never written in place",
     "declare what it writes in out_specs (out= donates memory)",
 )
-Aliases = tuple[tuple[int, int], ...]  # (argument, output that takes its memory)
 _lock = threading.Lock()
 _registered: dict[str, bool] = {}
 #: Jitted calls that are kept, of all kernels. A program that is compiled holds its own.
@@ -392,20 +391,11 @@ def _make_call(
     layouts: tuple[tuple[int, ...] | None, ...],
     aliases: Aliases,
 ) -> Callable[..., tuple[Any, ...]]:
-    count = len(layouts) - len(shapes)
-
     def function(*args: Any) -> tuple[Any, ...]:
         results = [_varying_as(args, shape) for shape in shapes]
-        call = jax.ffi.ffi_call(
-            TARGET,
-            results,
-            vmap_method="sequential",
-            input_layouts=layouts[:count],
-            output_layouts=list(layouts[count:]),
-            input_output_aliases=dict(aliases),
-        )
-        return tuple(call(*args, **attributes))
+        return launch(name, args, results, layouts, aliases, attributes)
 
+    function.__name__ = name
     jitted: Callable[..., tuple[Any, ...]] = jax.jit(
         opaque(function, name), donate_argnums=tuple(argument for argument, _ in aliases)
     )

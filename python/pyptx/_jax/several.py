@@ -13,7 +13,8 @@ import jax
 from pyptx._call.divides import Divides
 from pyptx._call.element_types import framework_name
 from pyptx._jax import batching
-from pyptx._jax.call_site import Aliases, align
+from pyptx._jax.call_site import align
+from pyptx._jax.primitive import Aliases
 from pyptx._kept import Kept
 from pyptx.specs import Tile
 

@@ -15,7 +15,8 @@ import jax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from pyptx._jax.call_site import Aliases, align
+from pyptx._jax.call_site import align
+from pyptx._jax.primitive import Aliases
 from pyptx._kept import Kept
 from pyptx.specs import Tile
 
