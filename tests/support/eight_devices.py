@@ -38,3 +38,9 @@ def collectives(function: Any, *args: Any) -> dict[str, int]:
     text = function.lower(*args).compile().as_text()
     found = re.findall(r" (all-\w+|reduce-scatter|collective-\w+)(?:-start)?\(", text)
     return {name: found.count(name) for name in set(found)}
+
+
+def added_up(function: Any, *args: Any) -> int:
+    """How many arrays the compiled program adds up over devices, however they are combined."""
+    text = function.lower(*args).compile().as_text()
+    return sum(found.count("%") for found in re.findall(r" all-reduce(?:-start)?\(([^)]*)\)", text))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs for eight devices, run by test_jax_sharding.py in a process that has them.
 
-Each `check_*` compares what several devices computed with what one did, bit for bit. Prints one
-line of JSON: the name of each check, and "" or what went wrong. As many real devices do as well.
+Each `check_*` compares what several devices computed with what one did, here bit for bit. Prints
+one line of JSON: the name of each check, and "" or what went wrong. As many real devices do too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jax.sharding import PartitionSpec as P
 
 from pyptx import LaunchError, differentiable_kernel
 from pyptx._jax import call_site
-from support import sample_kernels, sums_on_eight_devices
+from support import sample_kernels, sums_on_eight_devices, transformer_on_eight_devices
 from support.eight_devices import COLUMNS, RNG, ROWS, W, X, gathers, mesh_of, put
 
 batched = sample_kernels.build_row_scale(1.5, batch="B")
@@ -335,7 +335,8 @@ CHECKS: dict[str, Callable[[], None]] = {
     name.removeprefix("check_"): check
     for name, check in list(globals().items())
     if name.startswith("check_")
-} | sums_on_eight_devices.CHECKS
+}
+CHECKS |= sums_on_eight_devices.CHECKS | transformer_on_eight_devices.CHECKS
 
 
 def main() -> None:

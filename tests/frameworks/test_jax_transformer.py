@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A transformer with kernels in it under JAX's transformations, held to the same in float64.
+
+On the GPU where JAX has one. What several devices do is in support/transformer_on_eight_devices.py,
+what other processes do in test_jax_transformer_processes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from support.packages import need
+
+jax = need("jax")
+
+from support import jax_transformer as model  # noqa: E402
+
+jnp = jax.numpy
+policies = jax.checkpoint_policies
+TEXT = model.sentences()
+CLOSE = 4e-6  # of float64, relative to the largest element
+Function = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def exact_products() -> Iterator[None]:
+    """Let a GPU multiply in f32, as the reference does."""
+    with jax.default_matmul_precision("highest"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def expected() -> Any:
+    """The loss and its gradient."""
+    return model.in_float64(
+        jax.value_and_grad(lambda w, t: model.loss(w, t, model.REFERENCE)), model.weights(), TEXT
+    )
+
+
+@pytest.fixture(scope="module")
+def weights() -> Any:
+    return jax.tree.map(jnp.asarray, model.weights())
+
+
+def value_and_grad(**options: Any) -> Function:
+    return jax.value_and_grad(lambda w, t: model.loss(w, t, **options))
+
+
+def test_jit_and_grad(weights: Any, expected: Any) -> None:
+    program = jax.jit(value_and_grad())
+    assert model.error(program(weights, TEXT), expected) < CLOSE
+    assert model.launches(program, weights, TEXT) == {
+        "column_sums": 5,
+        "rms_norm": 5,
+        "rms_norm_backward": 5,
+        "swiglu": 2,
+        "swiglu_backward": 2,
+    }
+    assert model.error(jax.jit(model.loss)(weights, TEXT), expected[0]) < CLOSE
+    assert model.error(jax.jit(jax.grad(model.loss))(weights, TEXT), expected[1]) < CLOSE
+
+
+def test_outside_of_jit(weights: Any, expected: Any) -> None:
+    assert model.error(value_and_grad()(weights, TEXT), expected) < CLOSE
+
+
+#: Policies, and how often the program has swiglu for each of the layers.
+REMAT: dict[str, tuple[Any, int]] = {
+    "nothing": (None, 2),
+    "products": (policies.dots_saveable, 2),
+    "names": (policies.save_only_these_names("gated"), 1),
+    "everything": (policies.everything_saveable, 1),
+}
+
+
+@pytest.mark.parametrize("policy", REMAT)
+def test_remat(policy: str, weights: Any, expected: Any) -> None:
+    saveable, times = REMAT[policy]
+    program = jax.jit(value_and_grad(wrap=lambda f: jax.checkpoint(f, policy=saveable)))
+    assert model.error(program(weights, TEXT), expected) < CLOSE
+    assert model.launches(program, weights, TEXT)["swiglu"] == times * model.LAYERS
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.checkpoint])
+def test_scan_over_the_layers(wrap: Any, weights: Any, expected: Any) -> None:
+    program = jax.jit(value_and_grad(scan=True, wrap=wrap))
+    assert model.error(program(weights, TEXT), expected) < CLOSE
+    times = 2 if wrap is jax.checkpoint else 1
+    assert model.launches(program, weights, TEXT)["swiglu"] == times
+
+
+def test_vmap_over_the_batch(weights: Any, expected: Any) -> None:
+    def mapped(w: Any, text: Any) -> Any:
+        return jax.vmap(lambda words: model.loss(w, words[None], scan=True))(text).mean()
+
+    program = jax.jit(mapped)
+    assert model.error(program(weights, TEXT), expected[0]) < CLOSE
+    assert "swiglu" in model.launches(program, weights, TEXT)
+    assert model.error(jax.jit(jax.grad(mapped))(weights, TEXT), expected[1]) < CLOSE
+
+
+def test_a_gradient_for_each_sentence(weights: Any) -> None:
+    def each(gates: Any) -> Function:
+        one = jax.grad(lambda w, words: model.loss(w, words[None], gates, scan=True))
+        return jax.vmap(one, in_axes=(None, 0))
+
+    text = TEXT[:3]
+    want = model.in_float64(each(model.REFERENCE), model.weights(), text)
+    assert model.error(jax.jit(each(model.KERNELS))(weights, text), want) < CLOSE
+
+
+def steps(gates: Any, state: Any, texts: Any) -> Any:
+    """Train on some texts, in one program."""
+    return jax.lax.scan(lambda s, t: model.step(s, t, gates=gates, scan=True), state, texts)
+
+
+def test_steps_that_take_the_memory_of_their_arguments() -> None:
+    texts = np.stack([model.sentences(seed=seed) for seed in range(4)])
+    state = model.start()
+    want = model.in_float64(lambda s, t: steps(model.REFERENCE, s, t), state, texts)
+    program = jax.jit(lambda s, t: model.step(s, t, scan=True), donate_argnums=0)
+    losses = []
+    for text in texts:
+        given = state
+        places = {x.unsafe_buffer_pointer() for x in jax.tree.leaves(given)}
+        state, value = program(given, text)
+        losses.append(float(value))
+        assert all(x.is_deleted() for x in jax.tree.leaves(given))
+        assert places == {x.unsafe_buffer_pointer() for x in jax.tree.leaves(state)}
+    assert model.error((state, np.array(losses)), want) < CLOSE
+    assert losses[-1] < losses[0]
+    assert (
+        model.error(jax.jit(steps, static_argnums=0)(model.KERNELS, model.start(), texts), want)
+        < CLOSE
+    )
+
+
+def test_weights_of_bfloat16() -> None:
+    def step(gates: Any) -> Function:
+        return lambda state, text: model.step(state, text, gates=gates, scan=True)
+
+    state = model.start(ml_dtypes.bfloat16)
+    want = model.in_float64(step(model.REFERENCE), state, TEXT)
+    got = jax.jit(step(model.KERNELS))(state, TEXT)
+    assert {x.dtype for x in jax.tree.leaves(got[0])} == {jnp.bfloat16.dtype}
+    plain = jax.jit(step(model.REFERENCE))(state, TEXT)  # what such weights cost without kernels
+    assert model.error(got, want) < 2 * model.error(plain, want) < 0.1
