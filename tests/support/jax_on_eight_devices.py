@@ -73,6 +73,25 @@ def check_jit_divides_the_batch() -> None:
             assert "CustomSPMDPartitioning" not in text
 
 
+def check_a_bound_kernel() -> None:
+    """It is for one shape, which is that of the whole array, or in a shard_map of a part."""
+    bound, part = whole.bind(X, W), whole.bind(X[: ROWS // 8], W)
+    expected = on_one_device(X, W)
+    for kind in (AxisType.Auto, AxisType.Explicit):
+        mesh = mesh_of(kind)
+        x, w = put(mesh, X, "d"), put(mesh, W)
+        np.testing.assert_array_equal(jax.jit(bound)(x, w), expected)
+        mapped = jax.shard_map(part, mesh=mesh, in_specs=(P("d"), P()), out_specs=P("d"))
+        np.testing.assert_array_equal(jax.jit(mapped)(x, w), expected)
+        stacked = put(mesh, np.stack([X] * 8), "d")
+        several = jax.jit(jax.vmap(bound, in_axes=(0, None)))
+        if kind == AxisType.Auto:
+            np.testing.assert_array_equal(several(stacked, w)[7], expected)
+        else:
+            with pytest.raises(LaunchError, match="mapped over an axis that is divided over 'd'"):
+                several(stacked, w)
+
+
 def check_jit_without_a_batch_is_whole() -> None:
     expected = on_one_device(X, W)
     for kind in (AxisType.Auto, AxisType.Explicit):

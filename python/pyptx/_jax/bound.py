@@ -36,7 +36,7 @@ def call(
         refuse("NoTensors", what, *call_site.NOTHING_WRITTEN)
     names = [tensor.name for tensor in (*settled.inputs, *settled.outputs)]
     args = [
-        call_site.as_jax(what, name, x, tensor.dtype)
+        call_site.as_jax(what, name, x, tensor and tensor.dtype)
         for name, x, tensor in call_site.paired(names, args, settled.inputs)
     ]
     donors, aliases = call_site.donors(what, names, args, outs or ())

@@ -159,11 +159,12 @@ class Site:
         """Bind and specialise for arguments of these shapes and dtypes."""
         arrays = [Array(s, d, "jax") for s, d in zip(shapes, dtypes, strict=True)]
         given = [arrays[argument] for argument, _ in sorted(self.aliases, key=lambda a: a[1])]
+        donated = sum(argument >= self.input_count for argument, _ in self.aliases)
         target = first_call.resolve_target(self.kernel.arch, _default_device())
         return first_call.prepare(
             self.kernel,
             self.captures,
-            arrays[: self.input_count],
+            arrays[: len(arrays) - donated],
             given or None,
             self.keywords,
             target,
@@ -197,10 +198,11 @@ def call(
     """Run on JAX arrays, or put the call into the program that is being traced."""
     _toolchain.announce_folders()
     what, signature = f"kernel {kernel.signature.name!r}", kernel.signature
-    args = [
-        as_jax(what, name, x, spec.dtype_name)
-        for name, x, spec in paired(signature.tensors, args, signature.in_specs)
-    ]
+    args = inputs_of(kernel, args)
+    if len(args) != len(signature.in_specs):  # before an array of out= takes a place
+        signature.bind_inputs(
+            [Array(*facts, "jax") for facts in zip(*described(args), strict=True)]
+        )
     added, aliases = donors(what, signature.tensors, args, outs or ())
     args = align([*args, *added])
     check_arguments(what, signature.tensors, args)
@@ -210,6 +212,15 @@ def call(
     results = first_call.unpack(batching.run(site, args))
     eager.teach(kernel._live, site, args)
     return results
+
+
+def inputs_of(kernel: Kernel, args: Sequence[Any]) -> list[Any]:
+    """Return the arguments as arrays of JAX."""
+    signature = kernel.signature
+    return [
+        as_jax(f"kernel {signature.name!r}", name, x, spec and spec.dtype_name)
+        for name, x, spec in paired(signature.tensors, args, signature.in_specs)
+    ]
 
 
 def paired(names: Sequence[str], args: Sequence[Any], specs: Sequence[Any]) -> list[Any]:
@@ -224,14 +235,15 @@ def as_jax(what: str, name: str | None, x: Any, dtype: str | None) -> Any:
 
     That narrows 64 bits unless JAX is told otherwise; where the kernel wants them, it is refused.
     """
-    if isinstance(x, jax.Array):
-        return x
-    made = jax.numpy.asarray(x)
-    if made.dtype != x.dtype and dtype is not None and element_bits(dtype) == 64:
+    made = x if isinstance(x, jax.Array) else jax.numpy.asarray(x)
+    wide = framework_name(dtype) if dtype is not None and element_bits(dtype) == 64 else None
+    if wide is not None and made.dtype.itemsize == 4 and not jax.config.jax_enable_x64:
+        words = f"a NumPy array of {x.dtype}, of which JAX makes {made.dtype}"
+        if made is x:
+            words = f"an array of {x.dtype}, expected {wide}, which JAX does not make"
         refuse(
             "FrameworkElements",
-            f"{what}: argument {name!r} is a NumPy array of {x.dtype}, of which JAX makes "
-            f"{made.dtype} unless it is told to keep 64 bits",
+            f"{what}: argument {name!r} is {words} unless it is told to keep 64 bits",
             "jax.config.update('jax_enable_x64', True)",
         )
     return made

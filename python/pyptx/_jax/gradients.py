@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pyptx._call import first_call
+from pyptx._call.refusals import refuse
 from pyptx._jax import call_site, reverse_mode, several
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
     """Return the function of a pair, called with these keywords, on JAX arrays."""
     passed = {name: keywords[name] for name in pair.taken_by_backward(keywords)}
     run_backward = several.divided(pair.backward)
-    name = pair.forward.signature.name
+    name, count = pair.forward.signature.name, len(pair.forward.in_specs)
+    tensors = pair.forward.signature.tensors[:count]
 
     @jax.custom_vjp  # type: ignore[untyped-decorator]
     def call(*inputs: Any) -> Any:
@@ -28,15 +31,13 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
 
     def forward(*inputs: Any) -> Any:
         outputs = call(*inputs)  # which has a gradient itself, for the second derivative
-        shardings = tuple(
-            jax.typeof(item).sharding
-            if jax.numpy.issubdtype(item.dtype, jax.numpy.floating)
-            else None
+        types = tuple(
+            jax.typeof(item) if jax.numpy.issubdtype(item.dtype, jax.numpy.floating) else None
             for item in inputs
         )
         made = outputs if isinstance(outputs, tuple) else (outputs,)
         dtypes = tuple(output.dtype for output in made)
-        return outputs, _Residuals(tuple(pair.kept(inputs, outputs)), shardings, dtypes)
+        return outputs, _Residuals(tuple(pair.kept(inputs, outputs)), types, dtypes)
 
     def backward(residuals: _Residuals, cotangents: Any) -> Any:
         grads = [
@@ -49,17 +50,18 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
             )
         ]
         found = pair.gradients(residuals.saved, grads, keywords=passed, backward=run_backward)
-        found += [None] * (len(residuals.shardings) - len(found))
-        pairs = zip(found, residuals.shardings, strict=True)
+        found += [None] * (len(residuals.types) - len(found))
         return tuple(
-            None if grad is None or sharding is None else call_site.reshard_as(grad, sharding)
-            for grad, sharding in pairs
+            None if grad is None or kind is None else _as_gradient(jax, tensor, grad, kind)
+            for tensor, grad, kind in zip(tensors, found, residuals.types, strict=True)
         )
 
     _register_residuals(jax)
     call.defvjp(forward, backward)
 
-    def aligned(*inputs: Any) -> Any:
+    def aligned(*given: Any) -> Any:
+        first_call.common_framework(name, tensors, given, ())  # which refuses what is no array
+        inputs = call_site.inputs_of(pair.forward, given)
         # Outside of the rule, so that in a shard_map the gradient of an input that all devices
         # share is the sum over them.
         return call(*reverse_mode.inputs_of(name, call_site.align(inputs)))
@@ -67,12 +69,24 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
     return aligned
 
 
-class _Residuals:
-    """Saved arrays (leaves); shardings of the inputs that have gradients, and outputs' types."""
+def _as_gradient(jax: Any, name: str, grad: Any, kind: Any) -> Any:
+    """Return what the backward gave as the gradient of an input of this type."""
+    if tuple(grad.shape) != kind.shape:
+        refuse(
+            "NoGradient",
+            "the backward kernel",
+            f"returned an array of shape {tuple(grad.shape)} as the gradient of {name!r}, which "
+            f"has the shape {kind.shape}",
+        )
+    return call_site.reshard_as(jax.numpy.asarray(grad, kind.dtype), kind.sharding)
 
-    def __init__(self, saved: Any, shardings: tuple[Any, ...], dtypes: tuple[Any, ...]) -> None:
+
+class _Residuals:
+    """Saved arrays (leaves); types of the inputs that have gradients, and of the outputs."""
+
+    def __init__(self, saved: Any, types: tuple[Any, ...], dtypes: tuple[Any, ...]) -> None:
         self.saved = saved
-        self.shardings = shardings
+        self.types = types
         self.dtypes = dtypes
 
 
@@ -83,7 +97,7 @@ def _register_residuals(jax: Any) -> None:
     if not _registered:
         jax.tree_util.register_pytree_node(
             _Residuals,
-            lambda residuals: (residuals.saved, (residuals.shardings, residuals.dtypes)),
+            lambda residuals: (residuals.saved, (residuals.types, residuals.dtypes)),
             lambda structure, saved: _Residuals(saved, *structure),
         )
         _registered.append(True)

@@ -17,6 +17,8 @@ from jax.extend.mlir import ir
 from jax.interpreters import batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
+from pyptx._call.refusals import refuse
+
 TARGET = "pyptx_launch"
 Layouts = tuple[tuple[int, ...] | None, ...]  # of arguments and results, major to minor
 Aliases = tuple[tuple[int, int], ...]  # (argument, output that takes its memory)
@@ -82,6 +84,15 @@ mlir.register_lowering(_launch, _lowered)
 
 def _mapped(args: Sequence[Any], axes: Sequence[int | None], **said: Any) -> Any:
     is_mapped = [axis is not None for axis in axes]
+    for x, axis in zip(args, axes, strict=True):
+        spec = jax.typeof(x).sharding.spec
+        if axis is not None and axis < len(spec) and spec[axis] is not None:
+            refuse(
+                "LaunchPlace",
+                f"kernel {said['name']!r}",
+                f"is mapped over an axis that is divided over {spec[axis]!r}; call it in a "
+                f"jax.shard_map, or one that is not bound",
+            )
     args = [
         x if a is None else jax.numpy.moveaxis(x, a, 0) for x, a in zip(args, axes, strict=True)
     ]

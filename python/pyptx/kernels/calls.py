@@ -22,7 +22,7 @@ from pyptx._call.autograd import DifferentiableKernel
 from pyptx._call.element_types import ptx_name, stored_name
 from pyptx.kernels.checks import refuse
 from pyptx.kernels.gemm_config import GemmConfig
-from pyptx.kernels.places import alignment, are_plain, check_memory, check_places
+from pyptx.kernels.places import alignment, are_plain, beside_jax, check_memory, check_places
 from pyptx.kernels.records import Record, View
 
 #: Options whose values the entry compares; of others, and of types, it knows the objects.
@@ -81,6 +81,7 @@ _core.call_through_entry(Call)
 def _decide(call: Call, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Run a call that the entry does not know, and let it know calls like this one."""
     out = options.pop("out", None)
+    arrays = beside_jax(arrays)
     launch = call.route(*arrays, **options, **({} if out is None else {"out": out}))
     named = {n: array for n, array in zip(call.names, arrays, strict=True) if array is not None}
     outs = {f"out[{index}]": array for index, array in enumerate(_several(out))}

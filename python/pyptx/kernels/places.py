@@ -22,6 +22,15 @@ def are_plain(arrays: Sequence[Any]) -> bool:
     return eager.are_plain(arrays)
 
 
+def beside_jax(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arrays, and those of NumPy as JAX makes them where others are JAX's."""
+    kinds = [first_call.framework_of(array) for array in arrays]
+    if not {"jax", "numpy"} <= {*kinds}:
+        return arrays
+    make = sys.modules["jax"].numpy.asarray
+    return tuple(make(x) if kind == "numpy" else x for x, kind in zip(arrays, kinds, strict=True))
+
+
 def check_places(function: str, arrays: dict[str, Any]) -> None:
     """Refuse arrays of several frameworks, or on several devices."""
     (first, like), *others = arrays.items()
