@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyptx import LaunchError, Tile, kernel, ptx, reg
+from pyptx import LaunchError, Tile, differentiable_kernel, kernel, ptx, reg
 from pyptx.types import f32, u32
 from support.packages import need
 from support.sample_kernels import build_row_scale, build_vector_add, scaled_copy
 
 jax = need("jax")
 
-from pyptx._jax import call_site  # noqa: E402
+from pyptx._jax import call_site, gradients  # noqa: E402
 
 
 @pytest.fixture
@@ -107,6 +107,20 @@ def test_other_arrays_are_bound_anew() -> None:
     np.testing.assert_array_equal(k(x, x, out=donated), 2 * x)
     assert donated.is_deleted()
     np.testing.assert_array_equal(k(x, x), 2 * x)
+
+
+def test_a_pair_is_its_forward_where_nothing_is_differentiated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    k = build_row_scale()
+    pair = differentiable_kernel(k, lambda x, w, g: (k(g, w), (g * x).sum(0)))
+    x, w = jax.numpy.ones((3, 32)), jax.numpy.arange(32, dtype="f4")
+    np.testing.assert_array_equal(jax.grad(lambda x: pair(x, w).sum())(x), k(x, w))
+    monkeypatch.setattr(gradients, "function_of", lambda *_: pytest.fail("wrapped"))
+    pair._jax_functions.clear()
+    for _ in range(2):
+        np.testing.assert_array_equal(pair(x, w), k(x, w))
+    np.testing.assert_array_equal(jax.jit(lambda: pair(x, w))(), k(x, w))
 
 
 def test_transformations_see_the_kernel() -> None:

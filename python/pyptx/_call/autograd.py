@@ -89,7 +89,8 @@ class DifferentiableKernel(_core.OperatorBase):
             # whose inputs need no gradients, takes the first of two inputs for the context.
             return self.forward(*inputs, **keywords)
         jax: Any = sys.modules.get("jax")
-        if hasattr(jax, "Array") and any(isinstance(item, jax.Array) for item in inputs):
+        # What JAX differentiates, maps or traces is a tracer.
+        if hasattr(jax, "Array") and any(isinstance(item, jax.core.Tracer) for item in inputs):
             return self._jax_function(jax, keywords)(*inputs)
         return self.forward(*inputs, **keywords)
 
