@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import pathlib
 import re
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -389,7 +390,7 @@ def _attributes(kernel: Any) -> dict[str, Any]:
     if isinstance(kernel, int):
         return {"cubin_handle": np.int64(kernel)}
     return {
-        "ptx": kernel.ptx,
+        "ptx": sys.intern(kernel.ptx),  # one text of a trace that serves many sizes
         "target": kernel.target,
         "plan": kernel.plan.text,
         "hash": kernel.hash,
