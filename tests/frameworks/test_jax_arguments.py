@@ -16,7 +16,7 @@ from pyptx._errors import Error
 from pyptx.kernels import cross_entropy, rms_norm, swiglu
 from pyptx.types import f32, s64
 from support.packages import need
-from support.sample_kernels import build_row_scale
+from support.sample_kernels import build_row_scale, scaled_copy
 
 jax = need("jax")
 jnp = jax.numpy
@@ -74,6 +74,37 @@ def test_numpy_arrays_of_64_bits_are_what_jax_makes_of_them() -> None:
     expected = cross_entropy(X, jnp.zeros(4, np.int32))
     np.testing.assert_array_equal(cross_entropy(X, targets), expected)
     np.testing.assert_array_equal(jax.jit(lambda x: cross_entropy(x, targets))(X), expected)
+
+
+def test_numbers_that_a_program_computes() -> None:
+    @kernel(in_specs=(Tile(32, f32),), out_specs=(Tile(32, f32),), block=(32, 1, 1))
+    def scale(X: Any, Y: Any, *, factor: Any = 2.0) -> None:
+        scaled_copy(X, Y, float(factor))
+
+    pair = differentiable_kernel(scale, lambda x, g, *, factor: scale(g, factor=factor))
+    for function in (scale, pair):
+        np.testing.assert_array_equal(function(W, factor=jnp.float32(3)), 3 * W)
+        static = jax.jit(lambda x, a, f=function: f(x, factor=a), static_argnums=1)
+        np.testing.assert_array_equal(static(W, 3.0), 3 * W)
+        message = r"template parameter 'factor' is traced by JAX.*static in jax\.jit"
+        is_refused("PTX0859", message, jax.jit(lambda x, a, f=function: f(x, factor=a)), W, 3.0)
+    gradient = jax.grad(lambda x: pair(x, factor=jnp.float32(3)).sum())(W)
+    np.testing.assert_array_equal(gradient, 3)
+
+
+def test_a_gradient_of_what_takes_memory() -> None:
+    def written(x: Any) -> Any:
+        return PAIR(x, W, out=jnp.zeros((4, 32)))
+
+    np.testing.assert_array_equal(jax.jit(written)(X), X * W)
+    np.testing.assert_array_equal(jax.jit(lambda x: PAIR(x, W, out=x))(X), X * W)
+    stopped = jax.grad(lambda x: (x * written(jax.lax.stop_gradient(x))).sum())(X)
+    np.testing.assert_array_equal(stopped, X * W)
+    for way in (lambda f: f, jax.jit):
+        called = way(jax.grad(lambda x: written(x).sum()))
+        is_refused("PTX0862", "out= keeps no record for gradients, .* drop out=", called, X)
+    donated = jax.jit(lambda x: PAIR(x, W, out=x), donate_argnums=0).lower(X).compile().as_text()
+    assert "output_to_operand_aliasing" in donated
 
 
 def test_64_bits_that_jax_has_not() -> None:

@@ -129,10 +129,15 @@ class DifferentiableKernel(_core.OperatorBase):
 
         torch: Any = sys.modules.get("torch")
         outs = [*out] if isinstance(out, (tuple, list)) else [out]
-        if hasattr(torch, "Tensor"):
-            tensors = [item for item in (*inputs, *outs) if isinstance(item, torch.Tensor)]
+        tensors = [*inputs, *outs] if hasattr(torch, "Tensor") else []
+        tensors = [item for item in tensors if isinstance(item, torch.Tensor)]
+        if tensors:
             if lost := lost_gradients(torch, self.forward.signature.name, tensors, True):
                 refuse("NoGradient", *lost)
+        elif hasattr(jax := sys.modules.get("jax"), "Array"):
+            from pyptx._jax import gradients
+
+            inputs, out = gradients.unrecorded(self.forward.signature.name, jax, inputs, outs)
         return self._shown(self.forward(*inputs, out=out, **keywords))
 
     def kept(self, inputs: Sequence[Any], outputs: Any) -> list[Any]:

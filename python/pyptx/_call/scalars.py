@@ -38,7 +38,7 @@ def scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> in
             f"no dimension or template parameter has that name; pass {name}=...",
         )
     value, bits = raw[name], None
-    if _is_traced_by_jax(value):
+    if is_traced_by_jax(value):
         refuse(
             "ArgumentKind",
             f"kernel {kernel!r}: raw parameter {name!r} (.{kind})",
@@ -56,6 +56,7 @@ def scalar_bits(kernel: str, kind: str, name: str, raw: Mapping[str, Any]) -> in
     return bits
 
 
-def _is_traced_by_jax(value: Any) -> bool:
+def is_traced_by_jax(value: Any) -> bool:
+    """Whether a number is one that a program of JAX computes or gets."""
     core = getattr(sys.modules.get("jax"), "core", None)
     return core is not None and isinstance(value, core.Tracer)

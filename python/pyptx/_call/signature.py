@@ -16,6 +16,7 @@ from typing import Any
 from pyptx import _core
 from pyptx._call.element_types import element_bits, ptx_name
 from pyptx._call.refusals import refuse
+from pyptx._call.scalars import is_traced_by_jax
 from pyptx._call.strides import LaunchStrides
 from pyptx.specs import Tile
 from pyptx.types import from_name
@@ -253,6 +254,13 @@ class Signature:
             if template[name] is inspect.Parameter.empty:
                 refuse(
                     "KeywordName", f"kernel {self.name!r}", f"needs the template parameter {name!r}"
+                )
+            if is_traced_by_jax(template[name]):
+                refuse(
+                    "ArgumentKind",
+                    f"kernel {self.name!r}: template parameter {name!r}",
+                    "is traced by JAX, so that its value is not known while the kernel is traced; "
+                    "make it static in jax.jit, or declare an input Tile(f32), of rank 0",
                 )
         values = {**template, **env, **given}
         return template, {name: values[name] for name in raw_names if name in values}

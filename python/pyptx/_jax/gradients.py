@@ -7,7 +7,7 @@ itself, not the kernel, which JAX cannot see into.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx._call import first_call
@@ -67,6 +67,32 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
         return call(*reverse_mode.inputs_of(name, call_site.align(inputs)))
 
     return aligned
+
+
+def unrecorded(
+    name: str, jax: Any, inputs: Sequence[Any], outs: Sequence[Any]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the arrays of a call with `out=`, of which no gradient can be asked."""
+    # An array that is an input and an output stays one; what is no tracer has no gradient.
+    own = {id(x): x for x in (*inputs, *outs) if isinstance(x, jax.core.Tracer)}
+    if not own:
+        return tuple(inputs), tuple(outs)
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def passed(*arrays: Any) -> Any:
+        return arrays
+
+    @passed.defjvp  # type: ignore[untyped-decorator]
+    def derivative(*_: Any) -> Any:
+        refuse(
+            "NoGradient",
+            f"kernel {name!r}:",
+            "out= keeps no record for gradients, and one is asked of this call; drop out=, or "
+            "jax.lax.stop_gradient() of its arrays",
+        )
+
+    new = dict(zip(own, passed(*own.values()), strict=True))
+    return tuple(new.get(id(x), x) for x in inputs), tuple(new.get(id(x), x) for x in outs)
 
 
 def _as_gradient(jax: Any, name: str, grad: Any, kind: Any) -> Any:
