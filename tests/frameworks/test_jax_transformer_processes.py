@@ -31,10 +31,12 @@ def divided(mesh):
 """
 
 EXPORT = """
-exported = export.export(
-    jax.jit(model.step), platforms=["cpu", "cuda"], disabled_checks=jax_support.export_checks()
-)(model.start(), text)
-(folder / "step.export").write_bytes(exported.serialize())
+def write(name, function, *args, **options):
+    exported = export.export(
+        jax.jit(function), platforms=["cpu", "cuda"], disabled_checks=jax_support.export_checks())
+    (folder / name).write_bytes(exported(*args).serialize(**options))
+write("step", model.step, model.start(), text)
+write("loss", lambda w, t: model.loss(w, t, scan=True), model.start()[0], text, vjp_order=1)
 print("exported")
 """
 
@@ -44,9 +46,12 @@ def refuse(*_, **__):
     raise AssertionError("a kernel was traced")
 _core.Trace = refuse
 assert jax_support.ensure_ffi_registered()
-exported = export.deserialize((folder / "step.export").read_bytes())
-got = jax.jit(exported.call)(model.start(), text)
-assert model.error(got, expected()) < 4e-6, model.error(got, expected())
+step, loss = (export.deserialize((folder / name).read_bytes()).call for name in ("step", "loss"))
+want = expected()
+assert model.error(jax.jit(step)(model.start(), text), want) < 4e-6
+# And what was exported with its gradient is trained there.
+value, gradient = jax.jit(jax.value_and_grad(loss))(model.start()[0], text)
+assert model.error((value, gradient), (want[1], want[0][1])) < 4e-6
 print("ran")
 """
 
