@@ -8,8 +8,9 @@ traced text runs from PyTorch, from `jax.jit`, and on the CPU emulator where the
 from __future__ import annotations
 
 from pyptx import ptx, reg, smem
-from pyptx._call.bound_kernel import BoundKernel, load
+from pyptx._call.bound_kernel import BoundKernel
 from pyptx._call.first_call import detect_arch
+from pyptx._call.open_kernel import OpenKernel, load
 from pyptx._core import Diagnostic, EmulatorStream, Module
 from pyptx._errors import (
     ArgumentTypeError,
@@ -52,6 +53,7 @@ __all__ = [
     "LaunchError",
     "Layout",
     "Module",
+    "OpenKernel",
     "OutOfMemoryError",
     "OutputWarning",
     "PtxSyntaxError",

@@ -362,14 +362,15 @@ class Kernel(_core.KernelBase):
     ) -> None:
         """Write one specialisation to a file that C++ and `pyptx.load` launch without the source.
 
-        It is that of the dimensions and template values given, or of example tensors; raw
+        It is that of the dimensions and template values given, or of example tensors; dimensions of
+        `dynamic=` that are not given stay open, and the file serves any size of them. Raw
         parameters given by keyword are defaults, which a launch may override. The file holds the
         PTX, the launch and the tensors' names, types and shapes, versioned and checksummed;
         `targets=("sm_90a",)` adds binaries, so that loading there needs no compiler.
         """
         self._refuse_clash("save")
-        settled = settle.settle(self, self._refreshed().captures, examples, kwargs)
-        bound_kernel.write(settled, path, targets)
+        saved = settle.saved(self, self._refreshed().captures, examples, kwargs)
+        bound_kernel.write(saved, path, targets)
 
     def launch_grid(self, **kwargs: Any) -> tuple[int, int, int]:
         """Return the grid for these dimensions and template values."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pyptx._call.element_types import element_bits, ptx_name
-from pyptx._call.refusals import is_read_by_dynamo
+from pyptx._call.refusals import is_read_by_dynamo, refuse
 from pyptx._call.signature import Array
 from pyptx.specs import Tile
 
@@ -185,20 +185,36 @@ def out_names(name: str, count: int) -> tuple[str, ...]:
 
 def takes(name: str, count: int) -> bool:
     """Whether an operator of ours has so many inputs, and returns what it makes."""
-    from pyptx._torch import naming
-
-    return count == len(naming.operator_of(name).inputs) and "::" not in name and name[-1] != "_"
+    return count == len(_traced_operator(name).inputs) and "::" not in name and name[-1] != "_"
 
 
 def parts_of(name: str, count: int) -> tuple[str, str]:
     """Return the namespace and the name within it; refuses another number of inputs."""
-    from pyptx._torch import naming
-
-    operator = naming.operator_of(name)
+    operator = _traced_operator(name)
     if count != len(operator.inputs):
         operator.kernel.signature.bind_inputs(_unseen(count))
     namespace, _, base = name.rpartition("::")
     return namespace or "pyptx", base
+
+
+def _traced_operator(name: str) -> Any:
+    """Return the operator of a call that torch.compile reads; torch.export reads so where strict.
+
+    What that makes of the call would name a kernel of this process.
+    """
+    import torch
+
+    from pyptx._torch import naming
+
+    operator = naming.operator_of(name)
+    if torch.compiler.is_exporting():
+        refuse(
+            "GraphCall",
+            f"kernel {operator.kernel.signature.name!r}: torch.export(strict=True) writes down the "
+            f"name of an operator of this process",
+            "export with strict=False, which puts the kernel itself into the program",
+        )
+    return operator
 
 
 def _unseen(count: int) -> list[Array]:

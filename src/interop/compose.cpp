@@ -137,6 +137,10 @@ SavedTensor saved_tensor(const Argument& argument, const Shape& shape, const std
 
 }  // namespace
 
+TracedText text_of(const std::shared_ptr<const ir::Module>& module) {
+  return {module, syntax::print(*module), module->target.text()};
+}
+
 void add_parameters(driver::LaunchPlan& plan, std::span<const ScalarSlot> scalars,
                     std::span<const MapSlot> maps, bool maps_by_value) {
   using Kind = ParamSlot::Kind;
@@ -179,11 +183,15 @@ diag::Result<std::shared_ptr<KernelImage>> with_scalars(const KernelImage& image
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
                                   const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch) {
+  return compose(text_of(module), signature, facts, launch);
+}
+
+diag::Result<SavedKernel> compose(TracedText text, const Signature& signature, const Facts& facts,
+                                  const KernelLaunch& launch) {
   if (auto declared = signature.check(); !declared) return declared.failure();
   auto scalars = scalars_of(signature, launch);
   if (!scalars) return scalars.failure();
-  auto image = image_of({module, syntax::print(*module), module->target.text()}, signature, facts,
-                        launch, *scalars);
+  auto image = image_of(std::move(text), signature, facts, launch, *scalars);
   if (!image) return image.failure();
   SavedKernel out;
   out.image = std::move(*image);

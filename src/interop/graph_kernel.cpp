@@ -15,6 +15,9 @@ namespace {
 using support::concat;
 using KernelResult = diag::Result<std::shared_ptr<const GraphKernel>>;
 
+/// Sizes of one kernel that are kept; an image, and what was found out about it, for each.
+constexpr std::size_t kMostSizes = 256;
+
 std::string list_text(std::span<const std::int64_t> numbers) {
   std::string out = "[";
   for (std::size_t i = 0; i < numbers.size(); ++i) out += concat(i == 0 ? "" : ",", numbers[i]);
@@ -47,11 +50,7 @@ bool agree(std::span<const std::int64_t> shape, std::span<const std::int64_t> st
 }  // namespace
 
 KernelResult GraphKernel::make(SavedKernel kernel) {
-  const auto bytes = kernel.to_bytes();
-  if (!bytes) return diag::fail(bytes.error());
-  if (auto problem = kernel.image->plan().problem()) return diag::fail(std::move(*problem));
   std::shared_ptr<GraphKernel> made(new GraphKernel);
-  made->name_ = bytes->substr(0, bytes->find('\n'));
   for (std::size_t i = 0; i < kernel.tensor_count(); ++i) {
     const SavedTensor& tensor = kernel.tensor(i);
     const auto* element = dlpack::find_element_type(tensor.dtype);
@@ -69,8 +68,6 @@ KernelResult GraphKernel::make(SavedKernel kernel) {
   made->saved_ = std::move(kernel);
   return std::shared_ptr<const GraphKernel>(std::move(made));
 }
-
-std::string GraphKernel::text() const { return *saved_.to_bytes(); }
 
 std::string GraphKernel::label(std::size_t tensor) const {
   const std::size_t inputs = saved_.inputs.size();
@@ -111,37 +108,65 @@ diag::Status GraphKernel::check(std::size_t tensor, const TensorView& view) cons
   return diag::success();
 }
 
+KernelResult OpenGraphKernel::at(std::span<const Shape> inputs,
+                                 std::optional<std::span<const Shape>> outputs) const {
+  Shape key;
+  const auto add = [&](std::span<const Shape> shapes) {
+    for (const Shape& shape : shapes) {
+      key.push_back(static_cast<std::int64_t>(shape.size()));
+      key.insert(key.end(), shape.begin(), shape.end());
+    }
+  };
+  add(inputs);
+  if (outputs) add(*outputs);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  }
+  auto settled = open_.at(inputs, outputs);
+  if (!settled) return settled.failure();
+  auto made = GraphKernel::make(std::move(*settled));
+  if (!made) return made;
+  const std::lock_guard lock(mutex_);
+  const auto [place, is_new] = known_.emplace(key, *made);
+  if (is_new) order_.push_back(std::move(key));
+  std::shared_ptr<const GraphKernel> out = place->second;
+  if (order_.size() > kMostSizes) {
+    known_.erase(order_.front());
+    order_.pop_front();
+  }
+  return out;
+}
+
 GraphKernels& GraphKernels::instance() {
   // Never destroyed: frameworks launch from their own threads while the process ends.
   static auto* const kernels = new GraphKernels;
   return *kernels;
 }
 
-void GraphKernels::add(std::string name, std::shared_ptr<const GraphKernel> kernel,
-                       std::shared_ptr<KernelSource> source) {
-  // What is replaced is destroyed after the lock is given back: a source may own foreign objects.
-  Cached entry{std::move(kernel), std::move(source)};
-  const std::unique_lock lock(mutex_);  // given back before `entry` goes
-  std::swap(entries_[std::move(name)], entry);
-}
-
-KernelResult GraphKernels::find(std::string_view text) {
+diag::Result<Carried> GraphKernels::find(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('\n'));
-  Cached entry;
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = entries_.find(name); found != entries_.end()) entry = found->second;
+    if (const auto found = entries_.find(name); found != entries_.end()) return found->second;
   }
-  if (entry.source != nullptr) return entry.source->current();
-  if (entry.kernel != nullptr) return std::move(entry.kernel);
   if (name.size() == text.size()) {
     return diag::fail(diag::Kind::UnknownKernel, {std::string(name.substr(0, 100))});
   }
-  auto saved = SavedKernel::from_bytes(text);
-  if (!saved) return saved.failure();
-  auto kernel = GraphKernel::make(std::move(*saved));
-  if (kernel) add(std::string(name), *kernel);
-  return kernel;
+  Carried found;
+  if (OpenKernel::has_bytes(text)) {
+    auto open = OpenKernel::from_bytes(text);
+    if (!open) return open.failure();
+    found.open = std::make_shared<const OpenGraphKernel>(std::move(*open));
+  } else {
+    auto saved = SavedKernel::from_bytes(text);
+    if (!saved) return saved.failure();
+    auto kernel = GraphKernel::make(std::move(*saved));
+    if (!kernel) return kernel.failure();
+    found.kernel = std::move(*kernel);
+  }
+  const std::unique_lock lock(mutex_);
+  return entries_.try_emplace(std::string(name), std::move(found)).first->second;
 }
 
 }  // namespace pyptx::interop

@@ -9,9 +9,11 @@
 #include <array>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pyptx/diag/render.h"
 #include "pyptx/interop/graph_kernel.h"
@@ -106,6 +108,7 @@ class Call {
   }
 
   void run() {
+    if (kernel_.saved().is_empty) return;
     if (device_.type == abi_.cpu_device_type()) {
       emulate_on(memory_.view());
       return;
@@ -221,8 +224,34 @@ class Call {
 /// The loaded torch's functions; set before the kernels below are registered.
 const Abi* registered_abi = nullptr;
 
-std::shared_ptr<const GraphKernel> find_kernel(const String& text) {
-  auto kernel = GraphKernels::instance().find(text.view());
+Shape shape_of(const Abi& abi, TensorHandle tensor) {
+  std::int64_t dim = 0;
+  std::int64_t* sizes = nullptr;
+  check(abi.dim(tensor, &dim));
+  check(abi.sizes(tensor, &sizes));
+  return {sizes, sizes + dim};
+}
+
+/// The first `count` of these, or all where there are fewer.
+std::vector<Shape> shapes_of(const Abi& abi, const Tensors& tensors, std::size_t count) {
+  std::vector<Shape> out;
+  for (std::size_t i = 0; i < std::min(count, tensors.size()); ++i) {
+    out.push_back(shape_of(abi, tensors[i]));
+  }
+  return out;
+}
+
+/// The kernel of a text, for these tensors where it is one for any size.
+std::shared_ptr<const GraphKernel> find_kernel(const Abi& abi, const String& text,
+                                               const Tensors& inputs,
+                                               const Tensors* outs = nullptr) {
+  auto found = GraphKernels::instance().find(text.view());
+  if (!found) raise(found.error());
+  if (found->open == nullptr) return std::move(found->kernel);
+  const Signature& signature = found->open->open().signature;
+  std::optional<std::vector<Shape>> written;
+  if (outs != nullptr) written = shapes_of(abi, *outs, outs->size());
+  auto kernel = found->open->at(shapes_of(abi, inputs, signature.inputs.size()), written);
   if (!kernel) raise(kernel.error());
   return std::move(*kernel);
 }
@@ -232,7 +261,7 @@ void launch_kernel(StackValue* stack, std::uint64_t, std::uint64_t) {
   const Abi& abi = *registered_abi;
   const String text(abi, stack[1]);
   const Tensors inputs(abi, stack[0]);
-  const auto kernel = find_kernel(text);
+  const auto kernel = find_kernel(abi, text, inputs);
   Call call(abi, *kernel);
   call.take_inputs(inputs);
   const std::size_t count = kernel->saved().outputs.size();
@@ -247,7 +276,7 @@ void launch_one_kernel(StackValue* stack, std::uint64_t, std::uint64_t) {
   const Abi& abi = *registered_abi;
   const String text(abi, stack[1]);
   const Tensors inputs(abi, stack[0]);
-  const auto kernel = find_kernel(text);
+  const auto kernel = find_kernel(abi, text, inputs);
   if (const std::size_t count = kernel->saved().outputs.size(); count != 1) {
     raise(kernel->mismatch("the number of outputs", "be 1", std::to_string(count)));
   }
@@ -264,7 +293,7 @@ void launch_out_kernel(StackValue* stack, std::uint64_t, std::uint64_t) {
   const String text(abi, stack[2]);
   const Tensors inputs(abi, stack[0]);
   const Tensors outs(abi, stack[1]);
-  const auto kernel = find_kernel(text);
+  const auto kernel = find_kernel(abi, text, inputs, &outs);
   Call call(abi, *kernel);
   call.take_inputs(inputs);
   call.take_outputs(outs);

@@ -131,6 +131,16 @@ class Site {
   CallState& state() const { return *state_; }
   const CallSite* operator->() const { return &state_->site; }
 
+  /// The image that a frame launches. Null for a handle, for a size that launches nothing, and
+  /// where a frame does not show sizes yet.
+  diag::Result<std::shared_ptr<KernelImage>> image(Frame frame) const {
+    const CallSite& site = state_->site;
+    if (site.open == nullptr) return site.image;
+    frame.skip_arguments(site.unread);
+    if (frame.buffer_count() == 0) return std::shared_ptr<KernelImage>();
+    return image_for(*site.open, frame);
+  }
+
  private:
   std::optional<CallState> own_;
   CallState* state_ = nullptr;
@@ -142,24 +152,17 @@ XLA_FFI_Error* prepare_cuda(const Frame& frame) {
   if (site.error() != nullptr) return site.error();
   std::int32_t device = 0;
   if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
-  if (site->image == nullptr || site.state().ready(device) != nullptr) return nullptr;
-  auto launcher = site->image->launcher(device);
-  if (!launcher) return failure(frame, launcher.error(), site->image.get());
+  if (site.state().ready(device) != nullptr) return nullptr;
+  const auto image = site.image(frame);
+  if (!image) return failure(frame, image.error());
+  if (*image == nullptr) return nullptr;
+  auto launcher = (*image)->launcher(device);
+  if (!launcher) return failure(frame, launcher.error(), image->get());
   if (const auto prepared = (*launcher)->prepare(device); !prepared) {
     return failure(frame, prepared.error());
   }
   site.state().set_ready(device, *launcher);
   return nullptr;
-}
-
-diag::Status launch_site(const Site& site, std::int32_t device, void* stream,
-                         std::span<const std::uint64_t> tensors) {
-  if (const driver::Launcher* ready = site.state().ready(device)) {
-    return ready->launch(stream, device, {.pointers = tensors});
-  }
-  return site->image != nullptr
-             ? launch(*site->image, device, stream, tensors)
-             : Registry::instance().launch(site->handle, device, stream, tensors);
 }
 
 XLA_FFI_Error* execute_cuda(Frame frame, StateType* type) {
@@ -170,6 +173,7 @@ XLA_FFI_Error* execute_cuda(Frame frame, StateType* type) {
   std::int32_t device = 0;
   if (XLA_FFI_Error* error = frame.device_ordinal(&device)) return error;
 
+  const Frame whole = frame;
   frame.skip_arguments(site->unread);
   std::array<std::uint64_t, kMaxTensors> pointers;
   const std::size_t count = frame.buffer_count();
@@ -177,19 +181,29 @@ XLA_FFI_Error* execute_cuda(Frame frame, StateType* type) {
   for (std::size_t i = 0; i < count; ++i) {
     pointers[i] = reinterpret_cast<std::uintptr_t>(frame.buffer(i).data);
   }
-  const auto launched = launch_site(site, device, stream, {pointers.data(), count});
-  return launched ? nullptr : failure(frame, launched.error(), site->image.get());
+  const std::span<const std::uint64_t> tensors(pointers.data(), count);
+  if (const driver::Launcher* ready = site.state().ready(device)) {
+    const auto launched = ready->launch(stream, device, {.pointers = tensors});
+    return launched ? nullptr : failure(frame, launched.error(), site->image.get());
+  }
+  if (site->has_handle()) {
+    const auto launched = Registry::instance().launch(site->handle, device, stream, tensors);
+    return launched ? nullptr : failure(frame, launched.error());
+  }
+  const auto image = site.image(whole);
+  if (!image) return failure(frame, image.error());
+  if (*image == nullptr) return nullptr;
+  const auto launched = launch(**image, device, stream, tensors);
+  return launched ? nullptr : failure(frame, launched.error(), image->get());
 }
 
 XLA_FFI_Error* execute_cpu(Frame frame, StateType* type) {
   const Site site(frame, type);
   if (site.error() != nullptr) return site.error();
-  std::shared_ptr<KernelImage> image = site->image;
-  if (image == nullptr) {
-    auto named = Registry::instance().image(site->handle);
-    if (!named) return failure(frame, named.error());
-    image = std::move(*named);
-  }
+  auto found = site->has_handle() ? Registry::instance().image(site->handle) : site.image(frame);
+  if (!found) return failure(frame, found.error());
+  const std::shared_ptr<KernelImage> image = std::move(*found);
+  if (image == nullptr) return nullptr;
   frame.skip_arguments(site->unread);
   std::array<HostTensor, kMaxTensors> tensors;
   const std::size_t count = frame.buffer_count();

@@ -3,8 +3,10 @@
 
 #include "xla_call_site.h"
 
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pyptx/interop/registry.h"
 
@@ -12,10 +14,18 @@ namespace pyptx::interop::xla {
 namespace {
 
 diag::Result<CallSite> read_kernel(const Frame& frame) {
-  if (const auto handle = frame.integer("cubin_handle")) return CallSite{nullptr, *handle};
+  if (const auto handle = frame.integer("cubin_handle")) return CallSite{.handle = *handle};
+  if (const auto open = frame.string("open")) {
+    auto found = GraphKernels::instance().find(*open);
+    if (!found) return found.failure();
+    if (found->open == nullptr) {
+      return diag::fail(diag::Kind::CallAttribute, {"`open`, a kernel for any size", "another"});
+    }
+    return CallSite{.open = std::move(found->open)};
+  }
   const auto hash = frame.string("hash");
   if (!hash) return diag::fail(diag::Kind::CallAttribute, {"`hash` or `cubin_handle`", "neither"});
-  if (auto known = Registry::instance().find(*hash)) return CallSite{std::move(known), 0};
+  if (auto known = Registry::instance().find(*hash)) return CallSite{.image = std::move(known)};
 
   const auto ptx = frame.string("ptx");
   const auto target = frame.string("target");
@@ -31,7 +41,7 @@ diag::Result<CallSite> read_kernel(const Frame& frame) {
   if (image->hash() != *hash) {
     return diag::fail(diag::Kind::ContentHash, {std::string(*hash), image->hash()});
   }
-  return CallSite{std::move(image), 0};
+  return CallSite{.image = std::move(image)};
 }
 
 }  // namespace
@@ -45,6 +55,20 @@ diag::Result<CallSite> read_call_site(const Frame& frame) {
   }
   if (site) site->unread = static_cast<std::size_t>(unread);
   return site;
+}
+
+diag::Result<std::shared_ptr<KernelImage>> image_for(const OpenGraphKernel& open,
+                                                     const Frame& frame) {
+  const std::size_t inputs = open.open().signature.inputs.size();
+  std::vector<Shape> shapes[2];
+  for (std::size_t i = 0; i < frame.buffer_count(); ++i) {
+    const XLA_FFI_Buffer& buffer = frame.buffer(i);
+    shapes[i < inputs ? 0 : 1].emplace_back(buffer.dims, buffer.dims + buffer.rank);
+  }
+  auto kernel = open.at(shapes[0], std::span<const Shape>(shapes[1]));
+  if (!kernel) return kernel.failure();
+  const SavedKernel& saved = (*kernel)->saved();
+  return saved.is_empty ? nullptr : saved.image;
 }
 
 }  // namespace pyptx::interop::xla

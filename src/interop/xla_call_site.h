@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a custom call runs, read from its attributes: an image by hash, its text and plan where the
-// process does not know it yet, or a handle. Included only where XLA's headers are at hand.
+// process does not know it yet, a kernel for any size, or a handle. Included only where XLA's
+// headers are at hand.
 #pragma once
 
 #include <array>
@@ -13,20 +14,28 @@
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/driver/device.h"
 #include "pyptx/driver/launch.h"
+#include "pyptx/interop/graph_kernel.h"
 #include "pyptx/interop/image.h"
 #include "xla_frame.h"
 
 namespace pyptx::interop::xla {
 
-/// An image, or a handle of this process.
+/// An image, a kernel for any size, or a handle of this process.
 struct CallSite {
-  std::shared_ptr<KernelImage> image;
+  std::shared_ptr<KernelImage> image = {};
+  std::shared_ptr<const OpenGraphKernel> open = {};
   std::int64_t handle = 0;
   /// The last arguments, whose memory results take and which the kernel does not get.
   std::size_t unread = 0;
+
+  bool has_handle() const { return image == nullptr && open == nullptr; }
 };
 
 diag::Result<CallSite> read_call_site(const Frame& frame);
+
+/// The image for the buffers of a call; null where they are of a size that launches nothing.
+diag::Result<std::shared_ptr<KernelImage>> image_for(const OpenGraphKernel& open,
+                                                     const Frame& frame);
 
 /// What XLA keeps for a call of a compiled program: the call site, and the launcher of each device
 /// once it is loaded and prepared there. XLA prepares before every run; after the first there is

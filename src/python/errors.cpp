@@ -36,6 +36,8 @@ const char* class_name(std::string_view code) {
       {diag::Kind::ArrayRank, "ArgumentValueError"},
       {diag::Kind::ArrayShape, "ArgumentValueError"},
       {diag::Kind::ArrayMultiple, "ArgumentValueError"},
+      {diag::Kind::SizeExpression, "ArgumentValueError"},
+      {diag::Kind::OpenSizes, "ArgumentValueError"},
       {diag::Kind::ArrayDimension, "ArgumentValueError"},
       {diag::Kind::DimensionTwice, "ArgumentValueError"},
       {diag::Kind::ArrayStrides, "ArgumentValueError"},

@@ -481,6 +481,6 @@ def test_binaries_are_saved_for_the_targets_asked_for(tmp_path: Any) -> None:
         pytest.skip(missing)
     k = sample_kernels.build_vector_add(arch="sm_80")
     k.save(tmp_path / "k", N=8, targets=("sm_80", "sm_90"))
-    saved = _core.SavedKernel.load(os.fsencode(tmp_path / "k"))
+    saved = _core.load_kernel(os.fsencode(tmp_path / "k"))
     assert saved.targets == ["sm_80", "sm_90"]
     assert saved.to_bytes().count(b"\x7fELF") == 2

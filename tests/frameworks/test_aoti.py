@@ -16,6 +16,7 @@ from support import sample_kernels
 from support.exported_scale import DYNAMIC, exported
 from support.packages import need
 from support.scale_kernel import X, expected
+from support.sized_kernels import twice
 from support.tree import ROOT
 
 torch = need("torch")
@@ -48,8 +49,8 @@ def package(device: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_package(Model(), device, tmp_path_factory.mktemp("package"))
 
 
-def make_package(model: Any, device: str, folder: Path) -> Path:
-    program = torch.export.export(model, (torch.zeros(64, device=device),))
+def make_package(model: Any, device: str, folder: Path, **options: Any) -> Path:
+    program = torch.export.export(model, (torch.zeros(64, device=device),), **options)
     path = str(folder / "model.pt2")
     return Path(
         torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=QUICK)
@@ -95,6 +96,24 @@ def test_a_package_runs_without_python(runner: Path, package: Path, device: str)
     )
     assert done.stdout.splitlines()[-1:] == ["right result, python: no"], done.stdout + done.stderr
     assert done.returncode == 0
+
+
+def test_a_package_for_any_size_runs_without_python(
+    runner: Path, device: str, tmp_path: Path
+) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return twice(twice(x))
+
+    shapes = {"x": {0: torch.export.Dim("n", min=1, max=1 << 20)}}
+    package = make_package(Model(), device, tmp_path, dynamic_shapes=shapes)
+    done = subprocess.run(
+        [str(runner), torch_support.operator_library(), str(package), device, "1", "100", "4097"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["right result, python: no"], done.stdout + done.stderr
 
 
 LOAD = """

@@ -53,6 +53,9 @@ struct TracedText {
   std::string target;
 };
 
+/// A module and what it prints.
+TracedText text_of(const std::shared_ptr<const ir::Module>& module);
+
 /// The image of a traced kernel for these facts, shared with whoever composed the same: BadPlan,
 /// EmuNoEntry, KernelParameters, LaunchShape, ScalarValue, BlockDirective, SharedTarget, ArrayMap.
 diag::Result<std::shared_ptr<KernelImage>> make_image(TracedText text, const Signature& signature,
@@ -60,6 +63,9 @@ diag::Result<std::shared_ptr<KernelImage>> make_image(TracedText text, const Sig
                                                       const KernelLaunch& launch);
 
 /// The same with what a launch takes. The signature's kernel is the module's entry.
+diag::Result<SavedKernel> compose(TracedText text, const Signature& signature, const Facts& facts,
+                                  const KernelLaunch& launch);
+/// Of a module whose text is what it prints.
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
                                   const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch);

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A saved kernel as a program of another framework carries it: a text among the constants of its
-// graph. The first line of the text names the kernel by its content; in a process that knows the
-// kernel that line says everything.
+// graph, of a kernel for one size or for any. The first line of the text names the kernel by its
+// content; in a process that has met the kernel that line says everything.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/interop/dlpack.h"
+#include "pyptx/interop/open_kernel.h"
 #include "pyptx/interop/saved.h"
 
 namespace pyptx::interop {
@@ -33,14 +39,10 @@ struct TensorView {
 
 class GraphKernel {
  public:
-  /// SavedKernelBytes for what cannot be written, or has elements that no tensor has.
+  /// SavedKernelBytes for elements that no tensor has.
   static diag::Result<std::shared_ptr<const GraphKernel>> make(SavedKernel kernel);
 
   const SavedKernel& saved() const { return saved_; }
-  /// The first line of its text.
-  const std::string& name() const { return name_; }
-  /// SavedKernel::to_bytes().
-  std::string text() const;
 
   const dlpack::ElementType& element(std::size_t tensor) const { return *elements_[tensor]; }
   /// The strides of a dense tensor of that shape, in elements.
@@ -57,41 +59,46 @@ class GraphKernel {
   GraphKernel() = default;
 
   SavedKernel saved_;
-  std::string name_;
   std::vector<const dlpack::ElementType*> elements_;
   std::vector<std::vector<std::int64_t>> strides_;
   std::vector<std::uint32_t> alignments_;
 };
 
-/// Where a kernel of this process came from, while that is alive: asked before a launch by name,
-/// because what the author's function reads may have changed since.
-class KernelSource {
+/// A kernel for any size, and what it is for those that were met.
+class OpenGraphKernel {
  public:
-  KernelSource() = default;
-  KernelSource(const KernelSource&) = delete;
-  KernelSource& operator=(const KernelSource&) = delete;
-  virtual ~KernelSource() = default;
-  /// The kernel that a call would launch now.
-  virtual diag::Result<std::shared_ptr<const GraphKernel>> current() = 0;
+  explicit OpenGraphKernel(OpenKernel kernel) : open_(std::move(kernel)) {}
+
+  const OpenKernel& open() const { return open_; }
+  /// The kernel for inputs, and outputs that are given, of these shapes: what OpenKernel::at and
+  /// GraphKernel::make refuse. Thread-safe.
+  diag::Result<std::shared_ptr<const GraphKernel>> at(
+      std::span<const Shape> inputs, std::optional<std::span<const Shape>> outputs = {}) const;
+
+ private:
+  OpenKernel open_;
+  mutable std::mutex mutex_;
+  /// By all sizes, each shape behind its rank; the oldest goes.
+  mutable std::map<Shape, std::shared_ptr<const GraphKernel>> known_;
+  mutable std::deque<Shape> order_;
 };
 
-/// The kernels of this process's graphs, by name. Thread-safe. A kernel stays: graphs refer to it
-/// by text, and nobody says when the last of them is gone.
+/// What a text holds: this or that.
+struct Carried {
+  std::shared_ptr<const GraphKernel> kernel;
+  std::shared_ptr<const OpenGraphKernel> open;
+};
+
+/// The kernels of this process's graphs, by the first lines of their texts. Thread-safe. A kernel
+/// stays: graphs refer to it by text, and nobody says when the last of them is gone.
 class GraphKernels {
  public:
   static GraphKernels& instance();
 
-  /// Makes `name` mean `kernel`, or what `source` says at the time of a launch.
-  void add(std::string name, std::shared_ptr<const GraphKernel> kernel,
-           std::shared_ptr<KernelSource> source = nullptr);
-  /// The kernel that a text names or holds; one that is held is remembered.
-  diag::Result<std::shared_ptr<const GraphKernel>> find(std::string_view text);
+  /// The kernel that a text holds, or that one of which it is the first line.
+  diag::Result<Carried> find(std::string_view text);
 
  private:
-  struct Cached {
-    std::shared_ptr<const GraphKernel> kernel;
-    std::shared_ptr<KernelSource> source;
-  };
   struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const {
@@ -99,7 +106,7 @@ class GraphKernels {
     }
   };
   std::shared_mutex mutex_;
-  std::unordered_map<std::string, Cached, NameHash, std::equal_to<>> entries_;
+  std::unordered_map<std::string, Carried, NameHash, std::equal_to<>> entries_;
 };
 
 }  // namespace pyptx::interop

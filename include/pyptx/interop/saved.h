@@ -50,6 +50,8 @@ struct SavedKernel {
   std::vector<SavedTensor> outputs;
   std::vector<ScalarParameter> scalars = {};  // the plan's run-time scalars, in their order
   std::vector<Binary> binaries = {};
+  /// A grid of no CTAs, as some size of an OpenKernel has: nothing is launched.
+  bool is_empty = false;
 
   /// Assembles for `target`, with options of ptxas, and keeps the binary; what the assembler said.
   diag::Result<std::string> add_binary(const std::string& target,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bound kernels in graphs of torch: one operator that carries the kernel, for its shapes alone.
+"""Bound and loaded kernels in graphs of torch: one operator that carries the kernel.
 
 Dynamo reads `call` and runs what is marked constant. Gradients are refused while the graph is made,
 since the operator knows of none and they would be missing.
@@ -9,23 +9,37 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pyptx import _core
 from pyptx._call.refusals import refuse
 
 if TYPE_CHECKING:
-    from pyptx._call.bound_kernel import Settled
+    from pyptx._call.bound_kernel import BoundScalar
 
 _numbers = itertools.count()
-_by_key: weakref.WeakValueDictionary[str, Settled] = weakref.WeakValueDictionary()
+_by_key: weakref.WeakValueDictionary[str, Carried] = weakref.WeakValueDictionary()
 
 
-def key_of(settled: Settled) -> str:
+class Carried(Protocol):
+    """A kernel as a program carries it."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def scalars(self) -> Sequence[BoundScalar]:
+        """What each launch brings."""
+
+    def text(self) -> str:
+        """Return all of it."""
+
+
+def key_of(kernel: Carried) -> str:
     """Return a text by which Dynamo finds these launches again."""
     key = str(next(_numbers))
-    _by_key[key] = settled
+    _by_key[key] = kernel
     return key
 
 
@@ -34,13 +48,13 @@ def _name(key: str) -> str:
 
 
 def _text(key: str) -> str:
-    """Return a bound kernel as a graph has it."""
-    settled = _by_key[key]
-    if settled.scalars:
-        names = ", ".join(scalar.name for scalar in settled.scalars)
+    """Return the kernel as a graph has it."""
+    kernel = _by_key[key]
+    if kernel.scalars:
+        names = ", ".join(scalar.name for scalar in kernel.scalars)
         fix = "call the kernel itself in compiled functions"
-        refuse("GraphCall", f"bound kernel {settled.name!r}: each launch brings {names}", fix)
-    return str(_core.GraphKernel(settled.saved()).text)
+        refuse("GraphCall", f"bound kernel {kernel.name!r}: each launch brings {names}", fix)
+    return kernel.text()
 
 
 # What torch.compiler.assume_constant_result() sets, while torch may not be loaded.

@@ -55,6 +55,10 @@ class Settled:
     outputs: tuple[BoundTensor, ...]
     scalars: tuple[BoundScalar, ...] = ()
 
+    def text(self) -> str:
+        """Return what a program carries of it."""
+        return bytes(self.saved().to_bytes()).decode()
+
     def saved(self) -> _core.SavedKernel:
         """Return the form that has bytes."""
         if self.image is None:
@@ -72,12 +76,19 @@ class Settled:
 
     def bits(self, values: Mapping[str, Any]) -> tuple[int, ...]:
         """Return what a launch is given for the scalars, with these values in place of the own."""
-        return tuple(
-            scalar.bits
-            if scalar.bits is not None and scalar.name not in values
-            else scalar_bits(self.name, scalar.dtype, scalar.name, values)
-            for scalar in self.scalars
-        )
+        return bits_of(self.name, self.scalars, values)
+
+
+def bits_of(
+    name: str, scalars: Sequence[BoundScalar], values: Mapping[str, Any]
+) -> tuple[int, ...]:
+    """Return the bits of a kernel's scalars: of these values, else of their defaults."""
+    return tuple(
+        scalar.bits
+        if scalar.bits is not None and scalar.name not in values
+        else scalar_bits(name, scalar.dtype, scalar.name, values)
+        for scalar in scalars
+    )
 
 
 class BoundKernel(_core.KernelBase):
@@ -92,7 +103,7 @@ class BoundKernel(_core.KernelBase):
     """
 
     def __init__(self, settled: Settled, device: str | None = None) -> None:
-        self._launch = _Launch(settled, device)
+        self._launch = Launch(settled, device)
         scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in settled.scalars]
         self._entry = _core.Entry(self._launch.call, scalars)
         # Weak, so that the two do not keep each other.
@@ -136,7 +147,7 @@ class BoundKernel(_core.KernelBase):
 
     def save(self, path: str | bytes | PathLike[str], *, targets: Sequence[str] = ()) -> None:
         """Write the kernel to one file; see `Kernel.save`."""
-        write(self._launch.settled, path, targets)
+        write(self._launch.settled.saved(), path, targets)
 
     def prepare(self, device: Any) -> None:
         """Load the kernel for a CUDA device, so that the first call there launches only."""
@@ -161,7 +172,7 @@ class BoundKernel(_core.KernelBase):
 _core.call_through_entry(BoundKernel)
 
 
-class _Launch:
+class Launch:
     """What the entry of a bound kernel falls back to."""
 
     entry: weakref.ref[_core.Entry]
@@ -335,32 +346,27 @@ def cuda_ordinal(device: Any) -> int:
     return int(index) if index else int(_core.current_device())
 
 
-def write(settled: Settled, path: str | bytes | PathLike[str], targets: Sequence[str]) -> None:
+def write(
+    saved: _core.SavedKernel | _core.OpenKernel,
+    path: str | bytes | PathLike[str],
+    targets: Sequence[str],
+) -> None:
     """Write the file, with binaries for these targets."""
-    saved = settled.saved()
     if isinstance(targets, str):
         names = "a sequence of names such as ('sm_90a',)"
         refuse("OptionType", "targets", names, repr(targets))
     _toolchain.announce_folders()
     for target in targets:
         saved.add_binary(target)
-    saved.save(_file(path))
+    saved.save(file_name(path))
 
 
-def _file(path: str | bytes | PathLike[str]) -> bytes:
+def file_name(path: str | bytes | PathLike[str]) -> bytes:
+    """Return the name as the system has it."""
     name = fsencode(path)
     if b"\0" in name:
         refuse("OptionValue", "a file's name", "one with no zero byte", f"not {path!r}")
     return name
-
-
-def load(path: str | bytes | PathLike[str]) -> BoundKernel:
-    """Read a kernel that `Kernel.save` wrote, as something to call on torch, JAX or NumPy arrays.
-
-    The file is checked whole before it is used; one that is cut short, changed or newer than this
-    library raises LaunchError.
-    """
-    return of_saved(_core.SavedKernel.load(_file(path)))
 
 
 def of_bytes(data: bytes, device: str | None) -> BoundKernel:
@@ -370,6 +376,11 @@ def of_bytes(data: bytes, device: str | None) -> BoundKernel:
 
 def of_saved(saved: _core.SavedKernel, device: str | None = None) -> BoundKernel:
     """Return a saved kernel as something to call."""
+    return BoundKernel(settled_of(saved), device)
+
+
+def settled_of(saved: _core.SavedKernel) -> Settled:
+    """Return a saved kernel as it was before it was saved."""
     inputs, outputs = (
         tuple(
             BoundTensor(name, dtype, tuple(shape), nbytes, is_column_major)
@@ -378,5 +389,5 @@ def of_saved(saved: _core.SavedKernel, device: str | None = None) -> BoundKernel
         for rows in (saved.inputs, saved.outputs)
     )
     scalars = tuple(BoundScalar(*row) for row in saved.scalars)
-    settled = Settled(saved.image.plan.entry, saved.image, inputs, outputs, scalars)
-    return BoundKernel(settled, device)
+    image = None if saved.is_empty else saved.image
+    return Settled(saved.image.plan.entry, image, inputs, outputs, scalars)

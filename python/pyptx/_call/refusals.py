@@ -26,7 +26,13 @@ def refuse(kind: str, *words: object) -> NoReturn:
 def is_read_by_dynamo() -> bool:
     """Whether torch.compile is reading the caller; it runs this itself and keeps the answer."""
     guards = sys.modules.get("torch._guards")
-    return guards is not None and guards.TracingContext.try_get() is not None
+    if guards is None or guards.TracingContext.try_get() is None:
+        return False
+    if not sys.modules["torch"].compiler.is_exporting():
+        return True
+    # torch.export runs a program in a context of that kind; only where it is strict, Dynamo reads.
+    dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
+    return getattr(getattr(dynamo, "tls", None), "current_tx", None) is not None
 
 
 # What torch.compiler.assume_constant_result() sets; done here because torch may not be loaded.

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _toolchain
-from pyptx._call import first_call
+from pyptx._call import first_call, open_trace
 from pyptx._call.bound_kernel import BoundKernel, BoundScalar, BoundTensor, Settled, cuda_ordinal
 from pyptx._call.element_types import element_bits, nbytes
 from pyptx._call.refusals import refuse
@@ -47,6 +47,22 @@ def bind(
     if framework == "torch":
         bound._launch.teach("cpu" if ordinal is None else "cuda")
     return bound
+
+
+def saved(
+    kernel: Kernel, captures: Captures, examples: Sequence[Any], keywords: Mapping[str, Any]
+) -> _core.SavedKernel | _core.OpenKernel:
+    """Return what a file is to hold: the kernel for one size, or for any where sizes are left open.
+
+    Those of dynamic dimensions may be, where no example says what they are.
+    """
+    signature = kernel.signature
+    if examples or all(name in keywords for name in signature.dynamic):
+        return settle(kernel, captures, examples, keywords).saved()
+    env: dict[str, Any] = {}
+    signature.bind_keywords(keywords, env)
+    target = first_call.resolve_target(kernel.arch, None)
+    return open_trace.trace(kernel, captures, env, keywords, target)
 
 
 def settle(

@@ -345,16 +345,23 @@ def _unknown_keyword(name: str, known: Sequence[str]) -> str:
     return f"got an unknown keyword {name!r}{hint} (known: {listed})"
 
 
+def dim3_parts(what: str, value: Any) -> tuple[Any, Any, Any]:
+    """Return one to three parts as three; refuses other numbers of them."""
+    parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(parts) <= 3:
+        refuse("DimensionsType", what, repr(value))
+    x, y, z = (*parts, 1, 1)[:3]
+    return x, y, z
+
+
 def normalize_dim3(what: str, value: Any) -> tuple[int, int, int]:
     """One to three sizes as three; refuses anything else."""
-    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    parts = dim3_parts(what, value)
     try:
-        x, y, z = (*(operator.index(size) for size in sizes), 1, 1)[: max(3, len(sizes))]
-    except (TypeError, ValueError):
-        hint = "; divide with //" if any(isinstance(size, float) for size in sizes) else ""
+        x, y, z = (operator.index(size) for size in parts)
+    except TypeError:
+        hint = "; divide with //" if any(isinstance(size, float) for size in parts) else ""
         refuse("DimensionsType", what, f"{value!r}{hint}")
-    if not sizes:
-        refuse("DimensionsType", what, repr(value))
     if min(x, y, z) < 0:
         refuse("DimensionsValue", what, repr(value), "negative size")
     if max(x, y, z) > _MOST:
@@ -408,12 +415,17 @@ def grid_of_scalars(
 
 
 def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Return the grid: a tuple as it is, a callable with what its signature names of `values`."""
+    """Return the grid, as three numbers."""
+    return normalize_dim3(f"kernel {name!r}: grid", asked_grid(name, grid, values))
+
+
+def asked_grid(name: str, grid: Any, values: Mapping[str, Any]) -> Any:
+    """Return the grid as it was written: a callable is given what its signature names of these."""
     what = f"kernel {name!r}: grid"
     if grid is None:
         return (1, 1, 1)
     if not callable(grid):
-        return normalize_dim3(what, grid)
+        return grid
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for p in inspect.signature(grid).parameters.values():
@@ -434,9 +446,8 @@ def resolve_grid(name: str, grid: Any, values: Mapping[str, Any]) -> tuple[int, 
                 f"asks for {p.name!r}, which this call has not (it has {listed})",
             )
     try:
-        found = grid(*positional, **keywords)
+        return grid(*positional, **keywords)
     except Exception as error:
         listed = ", ".join(f"{k}={v!r}" for k, v in values.items())
         error.add_note(f"in the grid of kernel {name!r}, asked with {listed}; nothing was launched")
         raise
-    return normalize_dim3(what, found)

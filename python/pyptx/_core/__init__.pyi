@@ -2,7 +2,7 @@
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 from pyptx._operand import Dtype, Shape, Value
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import types
 from pyptx._core import ptx as ptx, reg as reg, smem as smem, wgmma_layout as wgmma_layout
 
@@ -715,6 +715,8 @@ def add_tma_spec(handle: int, arg_index: int, host_blob: int, device_blob: int) 
 def launch_raw(handle: int, stream: int, pointers: Sequence[int]) -> None: ...
 def xla_target_capsules() -> dict[str, Any]: ...
 def xla_ffi_version() -> tuple[int, int]: ...
+def load_kernel(path: bytes) -> SavedKernel | OpenKernel:
+    """What a file holds: a SavedKernel or an OpenKernel."""
 
 class SavedKernel:
     def __init__(
@@ -726,8 +728,6 @@ class SavedKernel:
     ) -> None: ...
     @staticmethod
     def from_bytes(data: bytes) -> SavedKernel: ...
-    @staticmethod
-    def load(path: bytes) -> SavedKernel: ...
     def to_bytes(self) -> bytes: ...
     def save(self, path: bytes) -> None: ...
     def add_binary(self, target: str, flags: Sequence[str] = []) -> str: ...
@@ -741,9 +741,57 @@ class SavedKernel:
     def scalars(self) -> list[tuple[str, str, int | None]]: ...
     @property
     def targets(self) -> list[str]: ...
+    @property
+    def is_empty(self) -> bool: ...
 
 def prepare(image: KernelImage, device: int) -> None: ...
 def decode(image: KernelImage) -> None: ...
+
+class OpenKernel:
+    """A kernel for any size."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        module: Module,
+        text: tuple[str, str],
+        facts: tuple[Sequence[Sequence[int | str]], Sequence[str]],
+        sizes: tuple[Sequence[str], Sequence[int], Sequence[int]],
+        dynamic_shared: int,
+        scalars: Sequence[str | int | tuple[int | None]],
+        maps: Sequence[str],
+        maps_by_value: bool,
+        is_programmatic: bool,
+    ) -> None: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> OpenKernel: ...
+    def to_bytes(self) -> bytes: ...
+    def save(self, path: bytes) -> None: ...
+    def add_binary(self, target: str) -> str: ...
+    def at(
+        self, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]] | None = None
+    ) -> SavedKernel:
+        """The kernel for tensors of these shapes."""
+
+    def at_sizes(self, sizes: Mapping[str, int]) -> SavedKernel:
+        """The kernel for these sizes of the open dimensions."""
+
+    def with_scalars(self, bits: Sequence[int]) -> OpenKernel:
+        """The kernel whose launches bring no scalars: these are its own."""
+
+    def output_shapes(self, inputs: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Shapes of the outputs for inputs whose sizes may be symbolic."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def ptx(self) -> str: ...
+    @property
+    def inputs(self) -> list[tuple[str, str, list[int | str], bool]]: ...
+    @property
+    def outputs(self) -> list[tuple[str, str, list[int | str], bool]]: ...
+    @property
+    def scalars(self) -> list[tuple[str, str, int | None]]: ...
 
 class Event:
     """A mark in a stream."""
@@ -772,24 +820,11 @@ class DeviceMemory:
     def write(self, data: bytes, stream: Stream) -> None: ...
     def read(self, stream: Stream) -> bytes: ...
 
-class GraphKernel:
-    def __init__(self, saved: SavedKernel) -> None: ...
-    @staticmethod
-    def find(text: str) -> GraphKernel: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def saved(self) -> SavedKernel: ...
+def carried_kernel(text: str) -> SavedKernel | OpenKernel:
+    """
+    The kernel that a program carries as this text: a SavedKernel or an OpenKernel.
+    """
 
-def add_graph_kernel(name: str, kernel: GraphKernel) -> None: ...
-def watch_graph_kernel(
-    name: str,
-    kernel: GraphKernel,
-    guards: Guards,
-    refresh: Callable[[], tuple[GraphKernel, Guards]],
-) -> None: ...
 def register_torch_operators() -> None: ...
 
 TORCH_SCHEMAS: tuple[str, ...]

@@ -41,7 +41,7 @@ def call(
     ]
     donors, aliases = call_site.donors(what, names, args, outs or ())
     every = call_site.align([*args, *donors])
-    call_site.check_arguments(what, names, every)
+    call_site.check_arguments(what, every)
     described = [_described(x, device) for x in every]
     given = [described[argument] for argument, _ in sorted(aliases, key=lambda pair: pair[1])]
     check(described[: len(args)], given if outs is not None else None)

@@ -161,7 +161,7 @@ class Site:
         arrays = [Array(s, d, "jax") for s, d in zip(shapes, dtypes, strict=True)]
         given = [arrays[argument] for argument, _ in sorted(self.aliases, key=lambda a: a[1])]
         donated = sum(argument >= self.input_count for argument, _ in self.aliases)
-        target = first_call.resolve_target(self.kernel.arch, _default_device())
+        target = first_call.resolve_target(self.kernel.arch, default_device())
         return first_call.prepare(
             self.kernel,
             self.captures,
@@ -206,10 +206,12 @@ def call(
         )
     added, aliases = donors(what, signature.tensors, args, outs or ())
     args = align([*args, *added])
-    check_arguments(what, signature.tensors, args)
-    from pyptx._jax import batching, eager
+    check_arguments(what, args)
+    from pyptx._jax import batching, eager, open_call
 
     site = Site(kernel, captures, keywords, aliases)
+    if open_call.is_symbolic(args):
+        return open_call.call_kernel(site, args)
     results = first_call.unpack(batching.run(site, args))
     eager.teach(kernel._live, site, args)
     return results
@@ -283,8 +285,8 @@ def donors(
     return added, tuple(aliases)
 
 
-def check_arguments(what: str, names: Sequence[str], args: Sequence[Any]) -> None:
-    """Refuse arrays on a platform that cannot run PTX, and sizes that are no numbers."""
+def check_arguments(what: str, args: Sequence[Any]) -> None:
+    """Refuse arrays on a platform that cannot run PTX."""
     platforms = {
         d.platform for x in args if not isinstance(x, jax.core.Tracer) for d in x.devices()
     }
@@ -296,16 +298,6 @@ def check_arguments(what: str, names: Sequence[str], args: Sequence[Any]) -> Non
             f"JAX platform {bad[0]!r} cannot run PTX; put the arrays on a CUDA GPU, or on the CPU, "
             f"where the emulator runs them: jax.device_put(x, jax.devices('cpu')[0])",
         )
-    for index, x in enumerate(args):
-        symbolic = [dim for dim in x.shape if not isinstance(dim, int)]
-        if symbolic:
-            argument = (*names, *("out" for _ in args))[index]
-            refuse(
-                "LaunchPlace",
-                f"{what}: argument {argument!r}",
-                f"has the symbolic dimension {symbolic[0]} in {x.shape}, but a kernel is "
-                f"specialised for sizes; export once for each size, with shapes of numbers",
-            )
 
 
 def described(args: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -374,15 +366,20 @@ def calling(
     key = (identity, tuple((s.shape, str(s.dtype)) for s in shapes), layouts, aliases, unread)
     function = _calls.get(key)
     if function is None:
-        problem = registration_problem()
-        if problem is not None:
-            refuse("FrameworkVersion", "JAX", problem)
+        check_registered()
         attributes = _attributes(kernel)
         if unread:
             attributes["unread"] = np.int64(unread)
         name = "of a handle" if isinstance(kernel, int) else kernel.plan.entry
-        function = _calls.keep_first(key, _make_call(name, attributes, shapes, layouts, aliases))
+        function = _calls.keep_first(key, make_call(name, attributes, shapes, layouts, aliases))
     return function
+
+
+def check_registered() -> None:
+    """Refuse a JAX that cannot make the call."""
+    problem = registration_problem()
+    if problem is not None:
+        refuse("FrameworkVersion", "JAX", problem)
 
 
 def _attributes(kernel: Any) -> dict[str, Any]:
@@ -397,7 +394,7 @@ def _attributes(kernel: Any) -> dict[str, Any]:
     }
 
 
-def _make_call(
+def make_call(
     name: str,
     attributes: Mapping[str, Any],
     shapes: Sequence[jax.ShapeDtypeStruct],
@@ -452,5 +449,6 @@ def _layout(spec: Tile) -> tuple[int, ...] | None:
     return tuple(reversed(range(spec.rank))) if spec.layout is Layout.COL else None
 
 
-def _default_device() -> int | None:
+def default_device() -> int | None:
+    """Return the ordinal of JAX's first GPU."""
     return 0 if jax.default_backend() in ("gpu", "cuda") else None

@@ -188,7 +188,7 @@ class Arguments:
         return tuple(self.scalars.values())
 
     def _environment(self) -> dict[str, Any]:
-        return self.signature.bind_inputs(_arrays(self.tensors))
+        return self.signature.bind_inputs(described(self.tensors))
 
     def make_outputs(self) -> list[torch.Tensor]:
         """Return new tensors like those of a call; checks the inputs."""
@@ -209,8 +209,8 @@ class Arguments:
     def check_outputs(self, outs: Sequence[torch.Tensor]) -> None:
         """Check tensors that a call is to write."""
         env = self._environment()
-        given = _arrays(outs)
-        self.signature.bind_outputs(given, env, (_arrays(self.tensors) or given)[0].device)
+        given = described(outs)
+        self.signature.bind_outputs(given, env, (described(self.tensors) or given)[0].device)
         self.signature.bind_keywords(self.keywords, env)
 
 
@@ -223,7 +223,8 @@ def _schema_names(wanted: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _arrays(tensors: Sequence[torch.Tensor]) -> list[Array]:
+def described(tensors: Sequence[torch.Tensor]) -> list[Array]:
+    """Return what these tensors, which may be fake, say but for their strides."""
     return [Array(tuple(t.shape), ptx_name(t.dtype), str(t.device)) for t in tensors]
 
 

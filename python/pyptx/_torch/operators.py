@@ -18,7 +18,7 @@ from pyptx import _core
 from pyptx._call import first_call
 from pyptx._errors import LaunchError
 from pyptx._torch import graph
-from pyptx._torch.kernel_operator import new_tensor
+from pyptx._torch.kernel_operator import described, new_tensor
 from pyptx.torch_support import call_operator, register_operators, split_scalars
 
 if TYPE_CHECKING:
@@ -47,10 +47,18 @@ def call(
 
 
 def _fake_launch(inputs: Sequence[torch.Tensor], kernel: str) -> list[torch.Tensor]:
-    return [
-        new_tensor(inputs[0], dtype, tuple(shape), is_column)
-        for _, dtype, shape, _, is_column in _core.GraphKernel.find(kernel).saved.outputs
-    ]
+    carried = _core.carried_kernel(kernel)
+    made: list[tuple[str, Sequence[Any], bool]]
+    if isinstance(carried, _core.SavedKernel):
+        made = [(dtype, shape, column) for _, dtype, shape, _, column in carried.outputs]
+    else:
+        # Scalars stand behind the inputs.
+        shapes = carried.output_shapes(described(inputs[: len(carried.inputs)]))
+        made = [
+            (dtype, shape, column)
+            for (_, dtype, _, column), shape in zip(carried.outputs, shapes, strict=True)
+        ]
+    return [new_tensor(inputs[0], dtype, tuple(shape), column) for dtype, shape, column in made]
 
 
 def _fake_launch_one(inputs: Sequence[torch.Tensor], kernel: str) -> torch.Tensor:
@@ -61,7 +69,7 @@ def _fake_launch_one(inputs: Sequence[torch.Tensor], kernel: str) -> torch.Tenso
 def _fake_launch_out(
     inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor], kernel: str
 ) -> None:
-    _core.GraphKernel.find(kernel)
+    _core.carried_kernel(kernel)
 
 
 def launch(

@@ -303,6 +303,7 @@ void bind_runtime(nb::module_& m) {
   bind_cache(m);
   bind_runtime_handles(m);
   bind_saved(m);
+  bind_open_kernel(m);
   bind_stream(m);
   bind_torch_op(m);
   bind_guards(m);

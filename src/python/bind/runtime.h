@@ -38,6 +38,8 @@ void bind_emulator(nb::module_& m);
 void bind_runtime_handles(nb::module_& m);
 /// Saved kernels, and loading an image before its first launch.
 void bind_saved(nb::module_& m);
+/// Kernels for any size.
+void bind_open_kernel(nb::module_& m);
 /// Memory, streams and events.
 void bind_stream(nb::module_& m);
 /// Kernels of torch graphs, and the operators that launch them.

@@ -15,10 +15,12 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bind/runtime.h"
 #include "errors.h"
+#include "pyptx/interop/open_kernel.h"
 #include "pyptx/interop/saved.h"
 
 namespace pyptx::python {
@@ -111,6 +113,13 @@ void decode(interop::KernelImage& image) {
 }  // namespace
 
 void bind_saved(nb::module_& m) {
+  m.def(
+      "load_kernel",
+      [](const nb::bytes& path) -> nb::object {
+        auto kernel = unwrap(interop::load_any({path.c_str(), path.size()}));
+        return std::visit([](auto& k) { return nb::cast(std::move(k)); }, kernel);
+      },
+      nb::arg("path"), "What a file holds: a SavedKernel or an OpenKernel.");
   nb::class_<SavedKernel>(m, "SavedKernel")
       .def(
           "__init__",
@@ -128,12 +137,6 @@ void bind_saved(nb::module_& m) {
             return unwrap(SavedKernel::from_bytes({bytes.c_str(), bytes.size()}));
           },
           nb::arg("data"))
-      .def_static(
-          "load",
-          [](const nb::bytes& path) {
-            return unwrap(SavedKernel::load({path.c_str(), path.size()}));
-          },
-          nb::arg("path"))
       .def("to_bytes", &saved_bytes)
       .def(
           "save",
@@ -147,7 +150,8 @@ void bind_saved(nb::module_& m) {
       .def_prop_ro("inputs", [](const SavedKernel& k) { return rows(k.inputs); })
       .def_prop_ro("outputs", [](const SavedKernel& k) { return rows(k.outputs); })
       .def_prop_ro("scalars", &scalar_rows)
-      .def_prop_ro("targets", &binary_targets);
+      .def_prop_ro("targets", &binary_targets)
+      .def_ro("is_empty", &SavedKernel::is_empty);
   m.def("prepare", &prepare, nb::arg("image"), nb::arg("device"));
   m.def("decode", &decode, nb::arg("image"));
 }

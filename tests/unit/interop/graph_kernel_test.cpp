@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels as texts in other frameworks' graphs: found by text and by name, followed to their
-// source, and refused with tensors that they were not made for.
+// Kernels as texts in other frameworks' graphs: found by text and by name, for one size or for any,
+// and refused with tensors that they were not made for.
 #include "pyptx/interop/graph_kernel.h"
 
 #include <gtest/gtest.h>
@@ -40,62 +40,61 @@ const dlpack::ElementType* element(std::string_view name) {
   return dlpack::find_element_type(name);
 }
 
-TEST(GraphKernelTest, TheNameIsTheFirstLineOfTheText) {
-  const Kernel kernel = graph_add(32);
-  EXPECT_TRUE(kernel->text().starts_with(kernel->name() + "\n"));
-  EXPECT_EQ(kernel->name(), graph_add(32)->name());
-  EXPECT_NE(kernel->name(), graph_add(33)->name());
-}
-
 TEST(GraphKernelTest, ElementsThatNoTensorHasAreRefused) {
   SavedKernel kernel = saved_add(32);
   kernel.inputs[1].dtype = "b32";
   EXPECT_FALSE(GraphKernel::make(std::move(kernel)).ok());
 }
 
+std::string text_of(const SavedKernel& kernel) { return *kernel.to_bytes(); }
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 TEST(GraphKernelTest, IsFoundByNameAfterItsText) {
   GraphKernels known;
-  const Kernel made = graph_add(34);
-  EXPECT_FALSE(known.find(made->name()).ok());
-  const auto read = known.find(made->text());
+  const std::string text = text_of(saved_add(34));
+  EXPECT_FALSE(known.find(first_line(text)).ok());
+  const auto read = known.find(text);
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ((*read)->text(), made->text());
-  EXPECT_EQ((*read)->saved().image, made->saved().image);
-  EXPECT_EQ(*known.find(made->name()), *read);
-  EXPECT_EQ(*known.find(made->text()), *read);  // not read again
+  ASSERT_NE(read->kernel, nullptr);
+  EXPECT_EQ(read->open, nullptr);
+  EXPECT_EQ(text_of(read->kernel->saved()), text);
+  EXPECT_EQ(known.find(first_line(text))->kernel, read->kernel);
+  EXPECT_EQ(known.find(text)->kernel, read->kernel);  // not read again
 }
 
 TEST(GraphKernelTest, ADamagedTextIsRefusedAndNotRemembered) {
   GraphKernels known;
-  const Kernel made = graph_add(35);
-  std::string text = made->text();
+  const std::string whole = text_of(saved_add(35));
+  std::string text = whole;
   text.replace(text.find("add.f32"), 7, "sub.f32");
   EXPECT_FALSE(known.find(text).ok());
   EXPECT_FALSE(known.find(text.substr(0, text.size() / 2)).ok());
   EXPECT_FALSE(known.find("").ok());
   EXPECT_FALSE(known.find("\n").ok());
-  EXPECT_FALSE(known.find(made->name()).ok());
+  EXPECT_FALSE(known.find(first_line(whole)).ok());
 }
 
-class Source : public KernelSource {
- public:
-  explicit Source(Kernel first) : kernel(std::move(first)) {}
-  diag::Result<Kernel> current() override {
-    if (kernel != nullptr) return kernel;
-    return diag::fail(diag::Kind::StaleKernel, {"kernel", "SCALE is None"});
-  }
-  Kernel kernel;
-};
-
-TEST(GraphKernelTest, ASourceSaysWhatANameMeansNow) {
+TEST(GraphKernelTest, AKernelForAnySizeIsKeptForThoseThatWereMet) {
   GraphKernels known;
-  const auto source = std::make_shared<Source>(graph_add(32));
-  known.add("name", graph_add(32), source);
-  EXPECT_EQ((*known.find("name"))->name(), graph_add(32)->name());
-  source->kernel = graph_add(33);
-  EXPECT_EQ((*known.find("name"))->name(), graph_add(33)->name());
-  known.add("name", graph_add(34));
-  EXPECT_EQ((*known.find("name"))->name(), graph_add(34)->name());
+  const std::string text = *kernels::open_add().to_bytes();
+  const auto read = known.find(text);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  ASSERT_NE(read->open, nullptr);
+  EXPECT_EQ(known.find(first_line(text))->open, read->open);
+  const auto at = [&](std::int64_t n) {
+    const std::vector<Shape> inputs = {{n}, {n}};
+    return read->open->at(inputs);
+  };
+  const auto small = at(5);
+  ASSERT_TRUE(small.ok()) << small.error().message();
+  EXPECT_EQ((*small)->saved().outputs[0].shape, Shape{5});
+  EXPECT_EQ(*at(5), *small);
+  EXPECT_NE(*at(6), *small);
+  for (std::int64_t n = 1000; n < 1300; ++n) ASSERT_TRUE(at(n).ok());
+  EXPECT_NE(*at(5), *small);  // the oldest went
+  const std::vector<Shape> uneven = {{5}, {6}};
+  EXPECT_EQ(read->open->at(uneven).error().kind, diag::Kind::ArrayDimension);
 }
 
 TEST(GraphKernelTest, ChecksTensors) {
@@ -148,8 +147,6 @@ TEST(GraphKernelTest, Goldens) {
   const Extents strides = {1};
   goldens.expect(graph_add(32)->check(2, {element("f16"), shape, strides, 0}).error());
   goldens.expect(register_torch_operators(/*define=*/true).error());
-  Source stale(nullptr);
-  goldens.expect(stale.current().error());
   goldens.expect_complete();
 }
 

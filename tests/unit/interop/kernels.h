@@ -9,6 +9,8 @@
 #include <string>
 
 #include "pyptx/driver/plan.h"
+#include "pyptx/interop/image.h"
+#include "pyptx/interop/open_kernel.h"
 
 namespace pyptx::interop::kernels {
 
@@ -32,6 +34,20 @@ inline driver::LaunchPlan add_plan(std::uint32_t n) {
   }
   plan.params.push_back({driver::ParamSlot::Kind::Scalar, 0, 4, n, {}});
   return plan;
+}
+
+/// The same for any n.
+inline OpenKernel open_add() {
+  const Tile tile{.dims = {"N"}, .dtype = "f32"};
+  OpenKernel kernel{.text = {*read_module(kAdd), kAdd, "sm_90a"},
+                    .signature = {.kernel = "kernel",
+                                  .inputs = {{"a", tile}, {"b", tile}},
+                                  .outputs = {{"c", tile}},
+                                  .scalars = {{"u32", "n"}}}};
+  kernel.launch.grid[0] = (SizeExpression::of("N") + 31) / 32;
+  kernel.launch.block = {32, 1, 1};
+  kernel.launch.scalars = {{.size = SizeExpression::of("N")}};
+  return kernel;
 }
 
 }  // namespace pyptx::interop::kernels

@@ -95,6 +95,42 @@ TEST_F(XlaTest, CudaLaunchesOnXlasStream) {
   EXPECT_EQ(third, reinterpret_cast<std::uintptr_t>(c.data()));
 }
 
+TEST_F(XlaTest, AKernelForAnySizeIsThatOfTheBuffers) {
+  CallFrame frame;
+  frame.string("open", *kernels::open_add().to_bytes());
+  ASSERT_EQ(frame.call(cpu_handlers().instantiate, &site), "");
+  buffers(frame);
+  ASSERT_EQ(frame.call(cpu_handlers().execute, &site), "");
+  for (const float value : c) ASSERT_EQ(value, 3.5F);
+}
+
+TEST_F(XlaTest, AKernelForAnySizeIsLoadedWhilePreparing) {
+  take_parameters_of(kernels::add_plan(100));
+  CallFrame frame;
+  frame.string("open", *kernels::open_add().to_bytes());
+  ASSERT_EQ(frame.call(cuda_handlers().instantiate, &site), "");
+  buffers(frame);
+  ASSERT_EQ(frame.call(cuda_handlers().prepare, &site), "");
+  const int loads = count("cuLibraryLoadData");
+  ASSERT_EQ(frame.call(cuda_handlers().execute, &site), "");
+  EXPECT_EQ(count("cuLibraryLoadData"), loads);
+  ASSERT_EQ(cuda().launches.size(), 1U);
+  EXPECT_EQ(cuda().launches[0].grid[0], 4U);
+}
+
+TEST_F(XlaTest, AKernelForAnySizeRefusesBuffersThatDisagree) {
+  CallFrame frame;
+  frame.string("open", *kernels::open_add().to_bytes());
+  ASSERT_EQ(frame.call(cpu_handlers().instantiate, &site), "");
+  frame.argument(a.data(), 100);
+  frame.argument(b.data(), 99);
+  frame.result(c.data(), 100);
+  EXPECT_THAT(frame.call(cpu_handlers().execute, &site), HasSubstr("PTX0844"));
+  CallFrame one;
+  one.string("open", *kernels::open_add().at({{"N", 4}})->to_bytes());
+  EXPECT_THAT(one.call(cpu_handlers().instantiate, &site), HasSubstr("a kernel for any size"));
+}
+
 // XLA prepares before every run, so what is ready must cost nothing there.
 TEST_F(XlaTest, EachDeviceIsPreparedOnce) {
   take_parameters_of(kernels::add_plan(100));
