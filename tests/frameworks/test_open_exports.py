@@ -15,6 +15,7 @@ from pyptx import Tile, differentiable_kernel, jax_support, kernel, kernels, ptx
 from pyptx._errors import Error
 from pyptx.types import f32, u32
 from support.packages import need
+from support.sized_kernels import twice
 
 torch = need("torch")
 jax = need("jax")
@@ -128,6 +129,22 @@ def build_double(**options: Any) -> Any:
         ptx.ret()
 
     return double
+
+
+def test_sizes_that_only_a_run_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._dynamo.config, "capture_dynamic_output_shape_ops", True)
+
+    class Positive(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return twice(x[x > 0]) + 1
+
+    compiled = torch.compile(Positive(), fullgraph=True)
+    shapes = {"x": {0: Dim("n", min=1)}}
+    program = torch.export.export(Positive(), (torch.randn(10),), dynamic_shapes=shapes)
+    assert operators(program) == ["pyptx.launch_one.default"]
+    for x in (torch.randn(33), torch.randn(1000), -torch.ones(5)):  # of the last, none
+        assert torch.equal(compiled(x), 2 * x[x > 0] + 1)
+        assert torch.equal(program.module()(x), 2 * x[x > 0] + 1)
 
 
 # --- what would work in one process only --------------------------------------------------------

@@ -15,6 +15,7 @@
 
 #include "kernels.h"
 #include "mutate.h"
+#include "pyptx/interop/open_kernel.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/interop/saved.h"
 #include "pyptx/support/sha256.h"
@@ -71,9 +72,13 @@ bool emulate(const SavedKernel& kernel) {
   return ran;
 }
 
-TEST(Mutation, EverySavedKernelIsAnswered) {
+std::uint64_t mutations() {
   const char* given = std::getenv("PYPTX_SAVED_MUTATIONS");
-  const std::uint64_t count = given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
+  return given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
+}
+
+TEST(Mutation, EverySavedKernelIsAnswered) {
+  const std::uint64_t count = mutations();
   SavedKernel kernel;
   kernel.image = Registry::instance().intern(kernels::kAdd, "sm_90a", kernels::add_plan(64));
   kernel.inputs = {{"a", "f32", {64}, 256, false}, {"b", "f32", {64}, 256, false}};
@@ -91,6 +96,37 @@ TEST(Mutation, EverySavedKernelIsAnswered) {
     if (!again) continue;
     ++read;
     ran += emulate(*again) ? 1U : 0U;
+  }
+  EXPECT_GT(read, count / 20);
+  EXPECT_GT(ran, 0U);
+  EXPECT_LT(ran, read);
+}
+
+/// One number for all dimensions that are open.
+Sizes sizes_of(const OpenKernel& kernel, std::int64_t size) {
+  Sizes out;
+  for (std::size_t i = 0; i < kernel.signature.tensor_count(); ++i) {
+    for (const Dimension& dim : kernel.signature.tensor(i).tile.dims) {
+      if (dim.is_named() && !out.find(dim.name)) out.add(dim.name, size);
+    }
+  }
+  return out;
+}
+
+TEST(Mutation, EveryKernelForAnySizeIsAnswered) {
+  const std::uint64_t count = mutations();
+  const std::string body = body_of(*kernels::open_add().to_bytes());
+  std::uint64_t read = 0;
+  std::uint64_t ran = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    fuzz::Random random(i);
+    std::string changed = fuzz::mutate(body, random);
+    if (random.below(4) != 0) changed = with_lengths(changed);
+    const auto again = OpenKernel::from_bytes(signed_again(changed, 3));
+    if (!again) continue;
+    ++read;
+    const auto kernel = again->at(sizes_of(*again, 64));
+    ran += kernel && emulate(*kernel) ? 1U : 0U;
   }
   EXPECT_GT(read, count / 20);
   EXPECT_GT(ran, 0U);
