@@ -131,9 +131,8 @@ def build_double(**options: Any) -> Any:
     return double
 
 
-def test_sizes_that_only_a_run_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch._dynamo.config, "capture_dynamic_output_shape_ops", True)
-
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)  # type: ignore[untyped-decorator]
+def test_sizes_that_only_a_run_knows() -> None:
     class Positive(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return twice(x[x > 0]) + 1
@@ -145,6 +144,40 @@ def test_sizes_that_only_a_run_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     for x in (torch.randn(33), torch.randn(1000), -torch.ones(5)):  # of the last, none
         assert torch.equal(compiled(x), 2 * x[x > 0] + 1)
         assert torch.equal(program.module()(x), 2 * x[x > 0] + 1)
+
+
+def test_types_are_those_of_the_tensors() -> None:
+    matrix = Tile("M", COLUMNS, u32)
+
+    @kernel(
+        in_specs=(matrix, Tile("M")),
+        out_specs=(matrix,),
+        grid=lambda M: (M, 1, 1),
+        block=(COLUMNS, 1, 1),
+        dynamic=("M",),
+    )
+    def copied(X, Other, Y):
+        px, py = ptx.global_ptrs(X, Y)
+        place = reg.from_(ptx.special.ctaid.x(), u32) * COLUMNS + ptx.special.tid.x()
+        x = reg.scalar(u32)
+        ptx.inst.ld.global_.u32(x, ptx.addr(px + place * 4))
+        ptx.inst.st.global_.u32(ptx.addr(py + place * 4), x)
+        ptx.ret()
+
+    class Copy(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any, other: Any) -> Any:
+            return copied(x, other)
+
+    def inputs(count: int) -> Any:
+        return torch.arange(count * 32).reshape(count, 32).int(), torch.ones(count).half()
+
+    dim = {0: Dim("m", min=1)}
+    program = torch.export.export(Copy(), inputs(4), dynamic_shapes={"x": dim, "other": dim})
+    x, other = inputs(9)
+    assert torch.equal(program.module()(x, other).int(), x)
+    rows = symbolic(COLUMNS, dtype=jnp.int32)
+    made = jax_exported(copied, rows, jax.ShapeDtypeStruct(rows.shape[:1], jnp.float16))
+    assert bool((made.call(jnp.asarray(x.numpy()), jnp.ones(9, jnp.float16)) == x.numpy()).all())
 
 
 # --- what would work in one process only --------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core
+from pyptx._call.element_types import stored_name
 from pyptx._call.first_call import UNKNOWN
 from pyptx._call.open_grid import open_grid
 from pyptx._call.refusals import refuse
@@ -32,11 +33,13 @@ def trace(
     keywords: Mapping[str, Any],
     target: str,
     constants: Container[str] = (),
+    dtypes: Sequence[str] = (),
 ) -> _core.OpenKernel:
     """Return the kernel for any size of the dynamic dimensions that `env` has no number for.
 
-    `env` has the others, and element types. Raw parameters come with each launch, and what is given
-    by keyword is a default; but for `constants` and what the grid is worked out from.
+    `env` has the others, and named element types; `dtypes` are those of the first tensors, where
+    there are any. Raw parameters come with each launch, and what is given by keyword is a default;
+    but for `constants` and what the grid is worked out from.
     """
     signature = kernel.signature
     values = dict(env)
@@ -46,7 +49,8 @@ def trace(
     _check_open(signature, sizes)
     _check_scalars(kernel, raw)
     dims = [_dims(spec.dims, known) for spec in signature.specs]
-    dtypes = [_element_type(signature, index, known) for index in range(len(dims))]
+    rest = range(len(dtypes), len(dims))
+    dtypes = [*dtypes, *(_element_type(signature, index, known) for index in rest)]
     facts = Facts(tuple(dims), tuple(dtypes), template, target)
     traced = kernel.specializer.trace(facts, captures).traced
     options = kernel.specializer.options
@@ -71,7 +75,7 @@ def trace(
         signature.declared,
         traced.module,
         (traced.text, target),
-        (dims, dtypes),
+        (dims, [stored_name(dtype) for dtype in dtypes]),
         (grid, options.block, options.cluster),
         max(traced.dynamic_shared, options.smem),
         scalars,

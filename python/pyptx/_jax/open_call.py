@@ -37,7 +37,10 @@ def call_kernel(site: Site, args: Sequence[Any]) -> Any:
     # A program carries the kernel whole; numbers that change are arrays there.
     constants = [name for _, name in signature.raw_params]
     target = first_call.resolve_target(site.kernel.arch, call_site.default_device())
-    opened = open_trace.trace(site.kernel, site.captures, env, site.keywords, target, constants)
+    dtypes = [array.dtype for array in arrays[: site.input_count]]
+    opened = open_trace.trace(
+        site.kernel, site.captures, env, site.keywords, target, constants, dtypes
+    )
     specs = (*site.argument_specs, *signature.out_specs)
     columns = [spec.layout is Layout.COL for spec in specs]
     return _put(opened, args, [spec.rank for spec in specs], columns, site.aliases)

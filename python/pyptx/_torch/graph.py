@@ -128,7 +128,8 @@ def _open_text(
         given = [replace(array, strides=None) for array in outs]
         signature.bind_outputs(given, env, inputs[0].device)
     try:
-        opened = open_trace.trace(kernel, captures, env, keywords, target, constants)
+        dtypes = [array.dtype for array in (*inputs, *(outs or ()))]
+        opened = open_trace.trace(kernel, captures, env, keywords, target, constants, dtypes)
     except ArgumentValueError as error:
         if is_exported():
             raise
