@@ -21,6 +21,8 @@ if importlib.util.find_spec("pyptx") is None:
         [str(_ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
 os.environ.setdefault("PYPTX_CACHE_DIR", tempfile.mkdtemp(prefix="pyptx-test-cache-"))
+# A program of JAX runs a few times here, so that what XLA would polish is time lost.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
 def pytest_configure(config: pytest.Config) -> None:

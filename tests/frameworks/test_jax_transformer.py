@@ -8,6 +8,7 @@ what other processes do in test_jax_transformer_processes.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -53,7 +54,7 @@ def value_and_grad(**options: Any) -> Function:
     return jax.value_and_grad(lambda w, t: model.loss(w, t, **options))
 
 
-def test_jit_and_grad(weights: Any, expected: Any) -> None:
+def test_jit(weights: Any, expected: Any) -> None:
     program = jax.jit(value_and_grad())
     assert model.error(program(weights, TEXT), expected) < CLOSE
     assert model.launches(program, weights, TEXT) == {
@@ -63,15 +64,13 @@ def test_jit_and_grad(weights: Any, expected: Any) -> None:
         "swiglu": 2,
         "swiglu_backward": 2,
     }
-    assert model.error(jax.jit(model.loss)(weights, TEXT), expected[0]) < CLOSE
-    assert model.error(jax.jit(jax.grad(model.loss))(weights, TEXT), expected[1]) < CLOSE
 
 
 def test_outside_of_jit(weights: Any, expected: Any) -> None:
     assert model.error(value_and_grad()(weights, TEXT), expected) < CLOSE
 
 
-#: Policies, and how often the program has swiglu for each of the layers.
+#: Policies, and how often the program has swiglu, in a loop over the layers and in its gradient.
 REMAT: dict[str, tuple[Any, int]] = {
     "nothing": (None, 2),
     "products": (policies.dots_saveable, 2),
@@ -81,19 +80,27 @@ REMAT: dict[str, tuple[Any, int]] = {
 
 
 @pytest.mark.parametrize("policy", REMAT)
-def test_remat(policy: str, weights: Any, expected: Any) -> None:
+def test_remat_in_a_scan_over_the_layers(policy: str, weights: Any, expected: Any) -> None:
     saveable, times = REMAT[policy]
-    program = jax.jit(value_and_grad(wrap=lambda f: jax.checkpoint(f, policy=saveable)))
-    assert model.error(program(weights, TEXT), expected) < CLOSE
-    assert model.launches(program, weights, TEXT)["swiglu"] == times * model.LAYERS
-
-
-@pytest.mark.parametrize("wrap", [lambda f: f, jax.checkpoint])
-def test_scan_over_the_layers(wrap: Any, weights: Any, expected: Any) -> None:
+    wrap = partial(jax.checkpoint, policy=saveable)
     program = jax.jit(value_and_grad(scan=True, wrap=wrap))
     assert model.error(program(weights, TEXT), expected) < CLOSE
-    times = 2 if wrap is jax.checkpoint else 1
     assert model.launches(program, weights, TEXT)["swiglu"] == times
+
+
+def test_remat_of_each_layer(weights: Any, expected: Any) -> None:
+    program = jax.jit(value_and_grad(wrap=jax.checkpoint))
+    assert model.error(program(weights, TEXT), expected) < CLOSE
+    assert model.launches(program, weights, TEXT)["swiglu"] == 2 * model.LAYERS
+
+
+def test_a_scan_over_the_layers(weights: Any, expected: Any) -> None:
+    program = jax.jit(value_and_grad(scan=True))
+    assert model.error(program(weights, TEXT), expected) < CLOSE
+    assert model.launches(program, weights, TEXT)["swiglu"] == 1
+    value = jax.jit(partial(model.loss, scan=True))
+    assert model.error(value(weights, TEXT), expected[0]) < CLOSE
+    assert model.error(jax.jit(jax.grad(value))(weights, TEXT), expected[1]) < CLOSE
 
 
 def test_vmap_over_the_batch(weights: Any, expected: Any) -> None:

@@ -36,11 +36,12 @@ x, w = np.arange(64, dtype=np.float32).reshape(16, 4), np.ones(4, np.float32)
 def start(
     program: str, *arguments: object, devices: int = 1, platform: str = "cpu"
 ) -> subprocess.Popen[str]:
+    flags = os.environ.get("XLA_FLAGS", "")
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)]),
         "JAX_PLATFORMS": platform,
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # the process of the tests may have it all
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "XLA_FLAGS": f"{flags} --xla_force_host_platform_device_count={devices}",
     }
     return subprocess.Popen(
         [sys.executable, "-c", START + program, *map(str, arguments)],
