@@ -20,7 +20,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _toolchain
-from pyptx._call import bound_kernel, first_call, settle
+from pyptx._call import bound_kernel, first_call, operator_options, settle
 from pyptx._call.emulation import EmulatorReport, run_options, run_words, stream_options
 from pyptx._call.live import Live
 from pyptx._call.names import clashes, name_for_others, taken_keywords
@@ -74,6 +74,8 @@ class Kernel(_core.KernelBase):
         dynamic: Sequence[str] = (),
         multiple_of: Mapping[str, int] | None = None,
         programmatic: bool = False,
+        op: str | None = None,
+        autocast: Any = None,
     ) -> None:
         if tma not in ("pointer", "value"):
             refuse("OptionValue", "tma", "'pointer' or 'value'", f"not {tma!r}")
@@ -84,6 +86,10 @@ class Kernel(_core.KernelBase):
         if not hasattr(smem, "__index__") or smem < 0:
             refuse("OptionValue", f"{what} smem", "a number of bytes", f"not {smem!r}")
         self.signature = Signature(fn, in_specs, out_specs, raw_params, batch, dynamic, multiple_of)
+        self.op = operator_options.checked_name(what, op, bool(self.out_specs))
+        #: Of each input under torch.autocast.
+        self.autocast_types = operator_options.autocast_types(what, self.signature, autocast)
+        self._shown_name, self._casts = op or f"pyptx::{fn.__name__}", bool(self.autocast_types)
         self._clashes = clashes(self.signature, _TAKEN)
         self._refuse_clash("__call__")
         self._arch = arch
@@ -112,6 +118,7 @@ class Kernel(_core.KernelBase):
         self._has_warned = False
         self._go_live(Captures(fn, self._grid))
         self._operator: KernelOperator | None = None  # torch's, set by _torch.naming
+        operator_options.declare(self)
 
     # --- what was declared ----------------------------------------------------------------------
 
@@ -265,6 +272,8 @@ class Kernel(_core.KernelBase):
         from pyptx._torch import naming
 
         return naming.name_kernel(self)
+
+    _call_in_autocast = operator_options.call_in_autocast  # asked for from C
 
     def _serving(self, inputs: Sequence[Array]) -> Kernel:
         """Return the kernel that runs on these arrays: one of several, where a library has them."""
@@ -444,6 +453,8 @@ def kernel(
     dynamic: Sequence[str] = (),
     multiple_of: Mapping[str, int] | None = None,
     programmatic: bool = False,
+    op: str | None = None,
+    autocast: Any = None,
 ) -> Kernel | Callable[[Callable], Kernel]:
     """Define a PTX kernel, as a decorator with or without arguments.
 
@@ -457,6 +468,9 @@ def kernel(
     M is a multiple of 64, which each call checks and `X.divisors` says.
     `programmatic=True` launches it as a programmatic dependent launch: it may begin before the one
     in front of it on its stream has ended, and waits for that by `griddepcontrol.wait`.
+    `op="mylib::rms_norm"` names the operator that torch has for the kernel, which is otherwise one
+    of ours. `autocast=torch.float32` says which type inputs of float types have under
+    `torch.autocast`, where their Tile does not say it.
     """
 
     def decorate(function: Callable) -> Kernel:
@@ -479,6 +493,8 @@ def kernel(
             dynamic=dynamic,
             multiple_of=multiple_of,
             programmatic=programmatic,
+            op=op,
+            autocast=autocast,
         )
 
     return decorate if fn is None else decorate(fn)

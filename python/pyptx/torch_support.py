@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pyptx._call.element_types import element_bits, ptx_name
+from pyptx._call.operator_options import define_waiting
 from pyptx._call.refusals import is_read_by_dynamo, refuse
 from pyptx._call.signature import Array
 from pyptx.specs import Tile
@@ -74,7 +75,8 @@ def register_operators() -> None:
     """Register the operators with torch, in a process that loads programs which call kernels.
 
     A call of a kernel does it by itself; `torch.export.load` and AOTInductor packages need it
-    done before.
+    done before. Operators that `kernel(op=...)` names are there from now on; where torch was
+    loaded before the kernel was declared, they have been since then.
     """
     global _operators
     import torch
@@ -83,6 +85,7 @@ def register_operators() -> None:
 
     assert operators is not None
     _operators = torch.ops.pyptx
+    define_waiting()
 
 
 def operator_library() -> str:
@@ -134,6 +137,8 @@ def _call_operator_with(name: str, args: Sequence[Any], keywords: dict[str, Any]
     if params and keywords:
         scalars, keywords = split_scalars(params, keywords)
     options = {"options": repr(settled_numbers(keywords))} if keywords else {}
+    if "#" in name:  # what it is goes into the keys of caches, as a comment
+        options = {"options": f"{options.get('options', '{}')} {name[name.index('#') :]}"}
     if base[-1] == "_":
         refuse_lost(name, args, has_outs=False)
         return packet.default(*args, *scalars, **options)
@@ -193,7 +198,7 @@ def parts_of(name: str, count: int) -> tuple[str, str]:
     operator = _traced_operator(name)
     if count != len(operator.inputs):
         operator.kernel.signature.bind_inputs(_unseen(count))
-    namespace, _, base = name.rpartition("::")
+    namespace, _, base = name.partition("#")[0].rpartition("::")
     return namespace or "pyptx", base
 
 
@@ -374,6 +379,7 @@ def differentiable_kernel(  # noqa: ANN201
     save_for_backward: Sequence[int] | None = None,
     num_grad_inputs: int | None = None,
     private_outputs: int = 0,
+    op: str | None = None,
 ):
     """Join a forward and a backward kernel into one differentiable operation.
 
@@ -387,11 +393,12 @@ def differentiable_kernel(  # noqa: ANN201
     Keywords of a call go to the forward kernel, and those that the backward has as well to it. A
     backward with a keyword-only parameter `needs_input_grad` is told which inputs a gradient is
     wanted of, a bool for each, and may return None for the others.
+    `op="mylib::rms_norm"` names the operator that torch has for both together.
     The result takes torch tensors (torch.autograd and torch.func, also under torch.compile) and JAX
     arrays (jax.grad).
     """
     from pyptx._call.autograd import DifferentiableKernel
 
     return DifferentiableKernel(
-        forward_kernel, backward_kernel, save_for_backward, num_grad_inputs, private_outputs
+        forward_kernel, backward_kernel, save_for_backward, num_grad_inputs, private_outputs, op
     )

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import pyptx
 from pyptx import Tile, differentiable_kernel, kernel
 from pyptx.types import f32
 from support import sample_kernels
 from support.packages import need
+from support.processes import run_python
 from support.tree import TESTS
 
 torch = need("torch")
@@ -56,21 +53,11 @@ kernels = (sample_kernels.build_vector_add(), sample_kernels.build_rms_norm(8, 6
            sample_kernels.build_tma_axpy(), transformer.build_norm(), transformer.build_norm(2.0))
 print(json.dumps([k._operator_name for k in kernels]))
 """
-FOLDERS = [str(Path(pyptx.__file__).parent.parent), str(TESTS)]
 
 
 def run(*command: str, **environment: str) -> Any:
     """Return what another process prints last, as JSON."""
-    paths = {"PYTHONPATH": os.pathsep.join([*FOLDERS, *sys.path])}
-    done = subprocess.run(
-        [sys.executable, *command],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **paths, **environment},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(run_python(*command, **environment))
 
 
 def test_a_name_is_the_same_in_every_process() -> None:

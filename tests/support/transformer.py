@@ -19,22 +19,30 @@ from pyptx.types import f32, u32
 ROWS, COLUMNS = 8, 32
 
 
-def build_norm(scale: float = 1.0) -> Any:
-    """Return x * w * scale, rows by a vector, with its gradient: a kernel, and torch's sum."""
+def build_weigh(scale: float | None = 1.0, **given: Any) -> Any:
+    """Return the kernel (x, w) -> x * w * scale, rows by a vector; without one, alpha scales."""
     matrix, vector = Tile("M", COLUMNS, f32), Tile(COLUMNS, f32)
     options = {"grid": lambda M: (M, 1, 1), "block": (COLUMNS, 1, 1)}
+    raw = [("f32", "alpha")] if scale is None else []
 
-    @kernel(in_specs=(matrix, vector), out_specs=(matrix,), **options)
+    @kernel(in_specs=(matrix, vector), out_specs=(matrix,), raw_params=raw, **options, **given)
     def weigh(X, W, Y):
-        multiply(X, W, Y, scale)
+        multiply(X, W, Y, ptx.param(f32, "alpha") if scale is None else scale)
+
+    return weigh
+
+
+def build_norm(scale: float = 1.0, op: str | None = None, **given: Any) -> Any:
+    """Return that kernel with its gradient: a launch of the same, and torch's sum."""
+    weigh = build_weigh(scale, **given)
 
     def backward(x: Any, w: Any, g: Any) -> Any:
         return weigh(g, w), (x * g * scale).sum(0)
 
-    return differentiable_kernel(weigh, backward)
+    return differentiable_kernel(weigh, backward, op=op)
 
 
-def multiply(X: Any, W: Any, Y: Any, scale: float) -> None:
+def multiply(X: Any, W: Any, Y: Any, scale: Any) -> None:
     px, pw, py = ptx.global_ptrs(X, W, Y)
     column = reg.from_(ptx.special.tid.x(), u32)
     place = (reg.from_(ptx.special.ctaid.x(), u32) * COLUMNS + column) * 4
@@ -74,7 +82,7 @@ class Block(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.norm, self.double = build_norm(), build_double()
+        self.norm, self.double = build_norm(op="block::norm"), build_double()
         self.weight = torch.nn.Parameter(torch.ones(COLUMNS))
         self.qkv = torch.nn.Linear(COLUMNS, 3 * COLUMNS)
         self.mlp = torch.nn.Linear(COLUMNS, COLUMNS)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyptx import _core
+from pyptx._call import operator_options
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
 from pyptx._kept import Kept
@@ -36,6 +37,7 @@ class DifferentiableKernel(_core.OperatorBase):
         save_for_backward: Sequence[int] | None,
         num_grad_inputs: int | None,
         private_outputs: int = 0,
+        op: str | None = None,
     ) -> None:
         if not callable(forward) or not hasattr(forward, "in_specs"):
             refuse("OptionType", "the forward kernel", "a pyptx kernel", repr(forward))
@@ -55,6 +57,10 @@ class DifferentiableKernel(_core.OperatorBase):
         # A text: Dynamo takes a number that differs between two pairs for one that changes.
         self._key = str(next(_numbers))
         _pairs[self._key] = self
+        what = f"differentiable kernel {forward.signature.name!r}:"
+        #: The name that its author gives torch's operator.
+        self.op = operator_options.checked_name(what, op, has_outputs=True)
+        operator_options.declare(self)
 
     def __call__(self, *inputs: Any, out: Any = None, **keywords: Any) -> Any:
         """Run the forward kernel; gradients flow back through the backward kernel.
@@ -74,6 +80,11 @@ class DifferentiableKernel(_core.OperatorBase):
         # A folder of such a name on sys.path is a module too, but has no arrays.
         torch: Any = sys.modules.get("torch")
         if hasattr(torch, "Tensor") and any(isinstance(item, torch.Tensor) for item in inputs):
+            if self.op is not None and self._is_seen(torch, inputs):
+                name = self._operator_name.partition("#")[0] or self.op
+                return call_operator(name, inputs, keywords)
+            if self.forward.autocast_types:
+                inputs = operator_options.in_autocast(self.forward.autocast_types, inputs)
             names = tuple(keywords)
             _make_functions(self._key, *names)
             plain, transformed = getattr(self._functions, attribute_of(names))
@@ -93,6 +104,15 @@ class DifferentiableKernel(_core.OperatorBase):
         if hasattr(jax, "Array") and any(isinstance(item, jax.core.Tracer) for item in inputs):
             return self._jax_function(jax, keywords)(*inputs)
         return self.forward(*inputs, **keywords)
+
+    def _is_seen(self, torch: Any, inputs: tuple[Any, ...]) -> bool:
+        """Whether a mode or a subclass of torch's looks, to which the author has named the pair."""
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return False
+        plain = (torch.Tensor, torch.nn.Parameter)
+        return torch._C._len_torch_dispatch_stack() > 0 or any(
+            type(item) not in plain for item in inputs
+        )
 
     def _name_operator(self) -> str:
         """Return the name of the operator by which graphs call the pair; "" where it has none."""
@@ -193,7 +213,8 @@ class DifferentiableKernel(_core.OperatorBase):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it was made of, if that can be: kernels are by name, as functions."""
         private = len(self.forward.out_specs) - self.public
-        return type(self), (self.forward, self.backward, self.saved, self.grad_count, private)
+        made = (self.forward, self.backward, self.saved, self.grad_count, private, self.op)
+        return type(self), made
 
 
 class _Functions:

@@ -888,6 +888,8 @@ class KernelBase(OperatorBase):
     """An object that is called through its _entry."""
 
     _entry: Entry
+    _shown_name: str
+    _casts: bool
 
     def __call__(self, *tensors: Any, **options: Any) -> Any: ...
 

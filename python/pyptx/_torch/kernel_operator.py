@@ -21,7 +21,7 @@ from pyptx._call import first_call
 from pyptx._call.element_types import ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, Signature
-from pyptx._torch import batching, graph, inductor
+from pyptx._torch import autocast, batching, graph, inductor
 from pyptx._torch.eager import below_dispatcher, torch_dtype
 from pyptx._torch.options import parse_options
 from pyptx._torch.recording import Rule, record
@@ -38,7 +38,7 @@ _libraries: dict[str, Any] = {}
 
 def packet_of(name: str) -> Any:
     """Return what `torch.ops` has of that name."""
-    namespace, _, base = name.rpartition("::")
+    namespace, _, base = name.partition("#")[0].rpartition("::")
     return getattr(getattr(torch.ops, namespace or "pyptx"), base)
 
 
@@ -54,6 +54,9 @@ class KernelOperator:
         self.kernel = kernel
         self.rule = rule
         self.others: weakref.WeakSet[Kernel] = weakref.WeakSet()
+        #: A digest of what it is, where the name does not say it.
+        self.content = ""
+        self._is_written = False
         signature = kernel.signature
         count = len(signature.in_specs)
         names = _schema_names((*signature.tensors, *(name for _, name in signature.free_params)))
@@ -62,6 +65,17 @@ class KernelOperator:
         self.outputs = names[count : len(signature.tensors)]
         self.scalar_names = tuple(name for _, name in signature.free_params)
         self._define()
+
+    @property
+    def graph_name(self) -> str:
+        """What graphs call it by."""
+        return f"{self.name}#{self.content}" if self.content else self.name
+
+    def tell_inductor(self) -> None:
+        """Say how code calls it, once; Inductor is not loaded before there is a graph for it."""
+        if not self._is_written:
+            self._is_written = True
+            inductor.register(self)
 
     @property
     def packet(self) -> Any:
@@ -80,7 +94,6 @@ class KernelOperator:
         self._define_default(library, base)
         if self.kernel.out_specs and self.rule.writes_outputs:
             self._define_out(library, base)
-        inductor.register(self)
         overloads = ("", ".out") if self.rule.writes_outputs else ("",)
         for overload in overloads if self.kernel.out_specs else ():
             torch.library.register_torch_dispatch(
@@ -102,6 +115,8 @@ class KernelOperator:
         torch.library.register_vmap(name, self._batched, lib=library)
         if self.kernel.out_specs:
             record(library, self.packet.default, self)
+            if self.kernel.autocast_types:
+                autocast.register(library, base, self)
 
     def _define_out(self, library: Any, base: str) -> None:
         inputs = [f"Tensor {name}" for name in self.inputs]

@@ -69,6 +69,7 @@ class Call(_core.KernelBase):
         self.names = tuple(names)
         self.route = route
         self._entry = _core.Entry(functools.partial(_decide, self))
+        self._shown_name = f"pyptx::{name}"
 
     def __call__(self, *arrays: Any, out: Any = None, **options: Any) -> Any:
         """Run through Python; what torch.compile reads, while call(...) goes to the entry."""

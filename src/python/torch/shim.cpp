@@ -29,6 +29,10 @@ TorchShim TorchShim::find() {
   resolve(cpu, "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv", shim.function_modes);
   // torch::jit::tracer::getTracingState(), a std::shared_ptr whose first word is the pointer
   resolve(cpu, "_ZN5torch3jit6tracer15getTracingStateEv", shim.tracing_state);
+  // at::hasThreadLocalCallbacks(); the question for all threads takes a lock
+  resolve(cpu, "_ZN2at23hasThreadLocalCallbacksEv", shim.has_callbacks);
+  // at::autocast::is_autocast_enabled(c10::DeviceType)
+  resolve(cpu, "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE", shim.is_autocast_enabled);
 
   // c10::TensorImpl::requires_grad() const
   resolve(c10, "_ZNK3c1010TensorImpl13requires_gradEv", shim.requires_grad);

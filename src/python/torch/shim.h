@@ -37,6 +37,7 @@ struct TorchDevice {
   std::int8_t type;
   std::int8_t index;
 };
+inline constexpr std::int8_t kTorchCpu = 0;
 inline constexpr std::int8_t kTorchCuda = 1;
 
 struct TorchShim {
@@ -49,6 +50,11 @@ struct TorchShim {
   std::int64_t (*function_modes)() = nullptr;
   /// What torch.jit.trace records into: a reference to a pointer, null outside of it.
   void* const& (*tracing_state)() = nullptr;
+
+  /// Whether somebody records what this thread runs: torch's profiler, or its NVTX ranges.
+  bool (*has_callbacks)() = nullptr;
+  /// Whether torch.autocast is on for tensors of a c10::DeviceType.
+  bool (*is_autocast_enabled)(std::int8_t device_type) = nullptr;
 
   /// Of a tensor's implementation, which is what an at::Tensor points to.
   bool (*requires_grad)(const void* impl) = nullptr;

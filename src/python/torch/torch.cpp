@@ -66,6 +66,14 @@ const Torch* Torch::load() {
   return instance_;
 }
 
+const Torch* Torch::load_imported() {
+  static bool has_failed = false;
+  if (instance_ != nullptr || has_failed || !is_imported()) return instance_;
+  has_failed = load() == nullptr;
+  if (has_failed) PyErr_Clear();
+  return instance_;
+}
+
 const Torch* Torch::load_cuda() {
   if (load() == nullptr) return nullptr;
   if (instance_->knows_internals_) {
@@ -109,6 +117,18 @@ bool Torch::find() {
   device_context_ = optional_attribute(device_module, "DeviceContext");
   Py_XDECREF(device_module);
   increment_version_ = attribute(core, "_increment_version");
+  if (shim_.is_autocast_enabled == nullptr) {
+    is_autocast_enabled_ = optional_attribute(core, "is_autocast_enabled");
+    is_autocast_cpu_enabled_ = optional_attribute(core, "is_autocast_cpu_enabled");
+  }
+  PyObject* profiler = optional_attribute(core, "_profiler");
+  range_ = optional_attribute(profiler, "_RecordFunctionFast");
+  Py_XDECREF(profiler);
+  if (shim_.has_callbacks == nullptr) {
+    PyObject* autograd = optional_attribute(module_, "autograd");
+    is_profiler_enabled_ = optional_attribute(autograd, "_profiler_enabled");
+    Py_XDECREF(autograd);
+  }
   Py_DECREF(core);
   if (increment_version_ == nullptr) return false;
   is_grad_enabled_ = attribute(module_, "is_grad_enabled");
@@ -205,6 +225,17 @@ bool Torch::is_forward_mode() const {
 bool Torch::grad_enabled() const {
   return shim_.grad_mode_enabled != nullptr ? shim_.grad_mode_enabled()
                                             : ask(is_grad_enabled_) != 0;
+}
+
+bool Torch::is_profiled() const {
+  return shim_.has_callbacks != nullptr ? shim_.has_callbacks() : ask(is_profiler_enabled_) != 0;
+}
+
+bool Torch::is_autocast() const {
+  if (shim_.is_autocast_enabled != nullptr) {
+    return shim_.is_autocast_enabled(kTorchCpu) || shim_.is_autocast_enabled(kTorchCuda);
+  }
+  return ask(is_autocast_enabled_) != 0 || ask(is_autocast_cpu_enabled_) != 0;
 }
 
 std::string_view Torch::indirect_reason() const {

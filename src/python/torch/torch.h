@@ -34,6 +34,8 @@ class Torch {
   }
   /// Imports torch and finds what is needed. Null with a Python error set.
   static const Torch* load();
+  /// The bridge, loaded once this process has imported torch; null before, and where it cannot be.
+  static const Torch* load_imported();
   /// The same, once there are CUDA tensors.
   static const Torch* load_cuda();
 
@@ -47,6 +49,12 @@ class Torch {
   /// dispatch or function mode, torch.jit.trace, forward-mode differentiation.
   bool is_watched() const;
   bool grad_enabled() const;
+  /// Whether torch's profiler, or torch.autograd.profiler.emit_nvtx, records what runs.
+  bool is_profiled() const;
+  /// Whether torch.autocast is on, for whatever device.
+  bool is_autocast() const;
+  /// What records a range: _RecordFunctionFast(name, inputs), a context manager; may be null.
+  PyObject* range() const { return range_; }
 
   /// Reads `object` if it is exactly a Tensor or Parameter with memory of its own, of which
   /// autograd wants to know nothing (`grad`: what grad_enabled() said). Never leaves an error set.
@@ -104,6 +112,10 @@ class Torch {
   PyObject* storage_bytes_name_ = nullptr;
   PyObject* storage_offset_name_ = nullptr;
   PyObject* is_grad_enabled_ = nullptr;
+  PyObject* is_profiler_enabled_ = nullptr;
+  PyObject* is_autocast_enabled_ = nullptr;  // of CUDA; these two where the shim has no function
+  PyObject* is_autocast_cpu_enabled_ = nullptr;
+  PyObject* range_ = nullptr;
   PyObject* increment_version_ = nullptr;
   PyObject* dispatch_depth_ = nullptr;
   PyObject* function_depth_ = nullptr;

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that a test runs in a process of their own, with the package and these tests at hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyptx
+from support.tree import TESTS
+
+#: Longer than any of them takes, on a machine that is busy.
+MOST_SECONDS = 300
+_FOLDERS = [str(Path(pyptx.__file__).parent.parent), str(TESTS)]
+
+
+def run_python(*command: str, **environment: str) -> str:
+    """Return what `python COMMAND` prints last; fails the test where it fails."""
+    paths = {"PYTHONPATH": os.pathsep.join([*_FOLDERS, *sys.path])}
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=MOST_SECONDS,
+        env={**os.environ, **paths, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return (done.stdout.splitlines() or [""])[-1]
