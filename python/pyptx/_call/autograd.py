@@ -182,7 +182,10 @@ class DifferentiableKernel(_core.OperatorBase):
         if self._asks_what_is_needed:
             every = (True,) * self.grad_count
             given[NEEDED] = every if needed is None else tuple(needed[: self.grad_count])
-        found = (backward or self.backward)(*saved, *grads[: self.public], **given)
+        arguments = (*saved, *grads[: self.public])
+        if backward is None:
+            backward = self._divided(arguments)
+        found = backward(*arguments, **given)
         if not isinstance(found, (tuple, list)):
             found = (found,)
         if len(found) < self.grad_count:
@@ -193,6 +196,14 @@ class DifferentiableKernel(_core.OperatorBase):
                 f"per input, or set num_grad_inputs",
             )
         return list(found[: self.grad_count])
+
+    def _divided(self, arguments: Sequence[Any]) -> Any:
+        """Return the backward, which DTensors may have called on their parts."""
+        if "torch.distributed.tensor" not in sys.modules or not hasattr(self.backward, "divides"):
+            return self.backward
+        from pyptx._torch import dtensor
+
+        return dtensor.divided(self.backward, arguments)
 
     def taken_by_backward(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the keywords of a call that the backward has as well."""

@@ -21,7 +21,7 @@ from pyptx._call import first_call
 from pyptx._call.element_types import ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import Array, Signature
-from pyptx._torch import autocast, batching, graph, inductor
+from pyptx._torch import autocast, batching, dtensor, graph, inductor
 from pyptx._torch.eager import below_dispatcher, torch_dtype
 from pyptx._torch.options import parse_options
 from pyptx._torch.recording import Rule, record
@@ -57,6 +57,7 @@ class KernelOperator:
         #: A digest of what it is, where the name does not say it.
         self.content = ""
         self._is_written = False
+        self._is_divided = not kernel.out_specs
         signature = kernel.signature
         count = len(signature.in_specs)
         names = _schema_names((*signature.tensors, *(name for _, name in signature.free_params)))
@@ -76,6 +77,12 @@ class KernelOperator:
         if not self._is_written:
             self._is_written = True
             inductor.register(self)
+
+    def tell_dtensor(self) -> None:
+        """Say how its inputs may be divided over a mesh, once there can be such."""
+        if not self._is_divided and dtensor.is_loaded():
+            self._is_divided = True
+            dtensor.register(self)
 
     @property
     def packet(self) -> Any:

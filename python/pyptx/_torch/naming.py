@@ -55,6 +55,7 @@ def operator_of(name: str) -> KernelOperator:
         )
     if is_read_by_dynamo():
         operator.tell_inductor()
+    operator.tell_dtensor()
     return operator
 
 

@@ -17,7 +17,7 @@ import torch
 from pyptx import _core
 from pyptx._call import first_call
 from pyptx._errors import LaunchError
-from pyptx._torch import graph
+from pyptx._torch import dtensor, graph
 from pyptx._torch.kernel_operator import described, new_tensor
 from pyptx.torch_support import call_operator, register_operators, split_scalars
 
@@ -41,6 +41,8 @@ def call(
         if text is not None:
             results = launch(kernel, [*args, *given.values()], outs, text)
             return first_call.unpack(results if outs is None else outs)
+    if outs is not None or not kernel.out_specs:
+        dtensor.refuse_written(kernel, [*args, *(outs or ())])
     register_operators()
     options = dict(keywords) if outs is None else {**keywords, "out": outs}
     # Without what caches of compiled programs are told besides.

@@ -63,6 +63,7 @@ def record(library: Any, overload: Any, operator: KernelOperator) -> None:
             return (None, None, *found, *[None] * rest)
 
     def call(keyset: Any, *args: Any, options: str = "") -> Any:
+        operator.tell_dtensor()  # which may have been loaded after the operator was asked for
         eager.refuse_tangents(operator.kernel, args[: len(operator.inputs)])
         if not eager.is_recorded([arg for arg in args if arg is not None]):
             return run(keyset, args, options)
