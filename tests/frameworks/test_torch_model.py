@@ -27,6 +27,8 @@ from support.model import (
     tokens_for,
 )
 from support.packages import need
+from support.processes import run_python
+from support.tree import TESTS
 
 torch = need("torch")
 
@@ -179,6 +181,12 @@ def test_a_profile_has_the_names(device: str) -> None:
         "model::swiglu_forward": 2,
         "pyptx::swiglu_backward": 2,
     }
+
+
+def test_many_steps_and_sizes_hold_no_memory(device: str) -> None:
+    """As tests/gpu/model_soak.py, which takes more of both."""
+    program = str(TESTS / "gpu" / "model_soak.py")
+    run_python(program, "--device", device, "--steps", "300", "--sizes", "600")
 
 
 def test_graphs_of_cuda() -> None:
