@@ -65,8 +65,16 @@ def is_traced() -> bool:
     return True
 
 
+def is_exported() -> bool:
+    """Whether torch.export runs the caller itself, where nobody reads it (strict=False)."""
+    reader = sys.modules.get("torch._dynamo.symbolic_convert")
+    is_read = getattr(getattr(reader, "tls", None), "current_tx", None) is not None
+    return not is_read and bool(sys.modules["torch"].compiler.is_exporting())
+
+
 # What torch.compiler.assume_constant_result() sets; done here because torch may not be loaded.
 is_traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
+is_exported._dynamo_marked_constant = True  # type: ignore[attr-defined]
 #: What `torch.ops` has of ours, once the operators are registered.
 _operators: Any = None
 

@@ -5,8 +5,8 @@
 
 Prints how much more memory of the host, and of the device, there was at the end than half-way, and
 fails where that is more than BOUND. What is kept for each size is kept for a bounded number of
-sizes (docs/design/0019-caches.md), so the first half may grow. The many sizes are those of the
-kernels alone: torch keeps code of its own for each size of a linear map.
+sizes (docs/design/0019-caches.md), so the first half may grow. The many sizes are those of a
+norm alone: torch keeps code of its own for each size of a linear map.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.model import loss_of, made, tokens_for
-from support.model_kernels import HIDDEN, WIDTH, rms_norm, swiglu
+from support.model_kernels import WIDTH, rms_norm
 
 #: Of memory that may come in the second half, in MiB: that of an allocator, not of tables.
 BOUND = 4.0
@@ -49,12 +49,11 @@ def steps(device: str, count: int) -> Iterator[None]:
 
 
 def sizes(device: str, count: int) -> Iterator[None]:
-    """Run the kernels forward and backward on so many numbers of rows, the most first."""
+    """Run the norm forward and backward on so many numbers of rows, the most first."""
     weight = torch.ones(WIDTH, device=device, requires_grad=True)
     for rows in range(count, 0, -1):
         x = torch.ones(rows, WIDTH, device=device, requires_grad=True)
-        h = torch.ones(rows, 2 * HIDDEN, device=device, requires_grad=True)
-        torch.autograd.grad(rms_norm(x, weight).sum() + swiglu(h).sum(), (x, weight, h))
+        torch.autograd.grad(rms_norm(x, weight).sum(), (x, weight))
         yield
 
 

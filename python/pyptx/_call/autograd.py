@@ -19,7 +19,7 @@ from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
 from pyptx._kept import Kept
 from pyptx.specs import Layout
-from pyptx.torch_support import call_operator, is_traced
+from pyptx.torch_support import call_operator, is_exported, is_traced
 
 #: Functions of JAX that a pair keeps, one for the keywords of a call.
 MOST_KEPT = 256
@@ -71,6 +71,8 @@ class DifferentiableKernel(_core.OperatorBase):
         if out is not None:
             return self._written(inputs, out, keywords)
         # Read by torch.compile; whatever is named is compared before each compiled call.
+        if is_traced() and is_exported():  # for inference, with the kernel itself
+            return self._shown(self.forward(*inputs, **keywords))
         if is_traced() and self._operator_name:
             outputs = call_operator(self._operator_name, inputs, keywords)
             return self._shown(outputs) if self._is_partly_shown else outputs

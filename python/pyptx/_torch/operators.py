@@ -19,6 +19,7 @@ from pyptx._call import first_call
 from pyptx._errors import LaunchError
 from pyptx._torch import dtensor, graph
 from pyptx._torch.kernel_operator import described, new_tensor
+from pyptx._torch.recording import record_launches
 from pyptx.torch_support import call_operator, register_operators, split_scalars
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def _register_launches(library: Any) -> bool:
     torch.library.register_fake("pyptx::launch", _fake_launch, lib=library)
     torch.library.register_fake("pyptx::launch_one", _fake_launch_one, lib=library)
     torch.library.register_fake("pyptx::launch_out", _fake_launch_out, lib=library)
+    ours = torch.ops.pyptx
+    record_launches(library, (ours.launch, ours.launch_one, ours.launch_out))
     return True
 
 
