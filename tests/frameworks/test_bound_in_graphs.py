@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 import pyptx
-from pyptx import LaunchError, Tile, kernel, ptx, reg
+from pyptx import LaunchError, Tile, differentiable_kernel, kernel, ptx, reg
+from pyptx._errors import Error
 from pyptx.types import f32, u32
 from support import sample_kernels
 from support.packages import need
+from support.partial_kernels import COLUMNS, build_weighted, build_weighted_backward
 
 torch = need("torch")
 N = 40
@@ -122,3 +124,47 @@ def test_they_are_pickled(add: Any) -> None:
     assert (again.ptx, again.inputs, again.device) == (add.ptx, add.inputs, add.device)
     with pytest.raises(LaunchError, match=r"\(41,\)"):
         again(torch.randn(N + 1), torch.randn(N + 1))
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["bound", "loaded"])
+def weighted(request: Any, tmp_path_factory: Any) -> tuple[Any, Any]:
+    """Return a product of rows and a weight, and its backward, each for four rows."""
+    k, backward = build_weighted(), build_weighted_backward()
+    x, w = torch.randn(4, COLUMNS), torch.randn(COLUMNS)
+    if request.param == "bound":
+        return k.bind(x, w), backward.bind(x, w, x)
+    folder = tmp_path_factory.mktemp("saved")
+    for each, name in ((k, "forward"), (backward, "backward")):
+        each.save(folder / name, B=4)
+    return pyptx.load(folder / "forward"), pyptx.load(folder / "backward")
+
+
+def test_alone_it_runs_and_refuses_to_go_backward(weighted: Any) -> None:
+    x, w = torch.randn(4, COLUMNS, requires_grad=True), torch.randn(COLUMNS)
+    y = weighted[0](x, w)
+    assert torch.equal(y, x * w)
+    with pytest.raises(Error, match="'row_scale' has no backward kernel"):
+        y.sum().backward()
+    with pytest.raises(Error, match="would keep no record"):
+        weighted[0](x, w, out=torch.empty(4, COLUMNS))
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_two_of_them_are_differentiable(weighted: Any, backend: str | None) -> None:
+    pair = differentiable_kernel(*weighted)
+    call = pair if backend is None else torch.compile(pair, fullgraph=True, backend=backend)
+    x, w = torch.randn(4, COLUMNS), torch.randn(COLUMNS)
+    leaves = [t.clone().requires_grad_() for t in (x, w)]
+    found = torch.autograd.grad(call(*leaves).sum(), leaves)
+    torch.testing.assert_close(found, (w.expand(4, COLUMNS), x.sum(0)))
+    torch.testing.assert_close(torch.func.grad(lambda w: pair(x, w).sum())(w), x.sum(0))
+    again = pickle.loads(pickle.dumps(pair))
+    assert torch.equal(again(x, w), x * w)
+
+
+def test_they_have_no_operator(weighted: Any) -> None:
+    with pytest.raises(Error, match="names an operator, which bound kernels have none of"):
+        differentiable_kernel(*weighted, op="bound::pair")

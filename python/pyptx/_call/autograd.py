@@ -57,9 +57,15 @@ class DifferentiableKernel(_core.OperatorBase):
         # A text: Dynamo takes a number that differs between two pairs for one that changes.
         self._key = str(next(_numbers))
         _pairs[self._key] = self
-        what = f"differentiable kernel {forward.signature.name!r}:"
+        #: The forward kernel's.
+        self.name = forward.signature.name if hasattr(forward, "signature") else forward.name
+        what = f"differentiable kernel {self.name!r}:"
         #: The name that its author gives torch's operator.
         self.op = operator_options.checked_name(what, op, has_outputs=True)
+        self._is_bound = not hasattr(forward, "specializer")
+        if self._is_bound and op is not None:
+            why = "names an operator, which bound kernels have none of; join kernels, or drop it"
+            refuse("DeclarationValue", f"{what} op={op!r}", why)
         operator_options.declare(self)
 
     def __call__(self, *inputs: Any, out: Any = None, **keywords: Any) -> Any:
@@ -120,7 +126,7 @@ class DifferentiableKernel(_core.OperatorBase):
         """Return the name of the operator by which graphs call the pair; "" where it has none."""
         from pyptx._torch import naming
 
-        return naming.name_pair(self)
+        return self._watch_operator("", ()) if self._is_bound else naming.name_pair(self)
 
     def facts(self) -> tuple[Any, ...]:
         """Return what joins the two kernels."""
@@ -154,12 +160,12 @@ class DifferentiableKernel(_core.OperatorBase):
         tensors = [*inputs, *outs] if hasattr(torch, "Tensor") else []
         tensors = [item for item in tensors if isinstance(item, torch.Tensor)]
         if tensors:
-            if lost := lost_gradients(torch, self.forward.signature.name, tensors, True):
+            if lost := lost_gradients(torch, self.name, tensors, True):
                 refuse("NoGradient", *lost)
         elif hasattr(jax := sys.modules.get("jax"), "Array"):
             from pyptx._jax import gradients
 
-            inputs, out = gradients.unrecorded(self.forward.signature.name, jax, inputs, outs)
+            inputs, out = gradients.unrecorded(self.name, jax, inputs, outs)
         return self._shown(self.forward(*inputs, out=out, **keywords))
 
     def kept(self, inputs: Sequence[Any], outputs: Any) -> list[Any]:
@@ -247,6 +253,8 @@ def _takes(called: Any, keyword: str) -> bool:
     """Whether a kernel, or the function of a backward, has such a keyword."""
     if isinstance(called, DifferentiableKernel):
         return _takes(called.forward, keyword)
+    if hasattr(called, "scalars"):  # a bound kernel
+        return any(scalar.name == keyword for scalar in called.scalars)
     if hasattr(called, "in_specs"):
         signature = called.signature
         raw = (name for _, name in signature.raw_params)

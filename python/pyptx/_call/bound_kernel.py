@@ -22,6 +22,7 @@ from pyptx._call.refusals import refuse
 from pyptx._call.scalars import scalar_bits
 from pyptx._call.signature import Array
 from pyptx._call.teaching import ENTRY_KINDS
+from pyptx.specs import Layout, Tile
 from pyptx.torch_support import is_traced, register_operators
 
 
@@ -98,8 +99,8 @@ class BoundKernel(_core.KernelBase):
     parameters that it was bound with by keyword, to give them other values in this call; other
     shapes, element types or devices are refused. torch tensors run on their device's current
     stream or, on the CPU, on the emulator, as NumPy arrays do. It keeps what the kernel read when
-    it was bound, and knows nothing of gradients. In a graph that torch compiles or exports, and in
-    a program of JAX, it is one call that carries the kernel.
+    it was bound. Alone it has no gradient; `differentiable_kernel` takes two of them. In a graph
+    that torch compiles or exports, and in a program of JAX, it is one call that carries the kernel.
     """
 
     def __init__(self, settled: Settled, device: str | None = None) -> None:
@@ -109,6 +110,9 @@ class BoundKernel(_core.KernelBase):
         # Weak, so that the two do not keep each other.
         self._launch.entry = weakref.ref(self._entry)
         self._key = self._launch.key
+        #: Tiles of arguments and outputs, as a kernel has them.
+        self.in_specs = tuple(map(_tile, settled.inputs))
+        self.out_specs = tuple(map(_tile, settled.outputs))
 
     @property
     def name(self) -> str:
@@ -140,6 +144,14 @@ class BoundKernel(_core.KernelBase):
     def device(self) -> str | None:
         """The device it was bound to, None where any will do."""
         return self._launch.device
+
+    #: Of an operator and of autocast, which are a kernel's.
+    op = None
+    autocast_types = ()
+
+    def _name_operator(self) -> str:
+        """Return no name: graphs carry the kernel itself."""
+        return ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as it would be saved: with its text, and bound to the same device."""
@@ -278,6 +290,10 @@ class Launch:
         from pyptx._torch import eager
 
         torch = sys.modules["torch"]
+        if outs is None and self.settled.outputs and eager.is_recorded(args):
+            return eager.record(
+                self.settled.name, lambda *inputs: self._call_torch(inputs, None, bits), *args
+            )
         tensors = (*args, *(outs or ()))
         refusal = eager.not_plain(self._names(len(args)), tensors)
         if refusal is not None:
@@ -329,6 +345,11 @@ class Launch:
         _core.check_bound(
             settled.name, settled.inputs, settled.outputs, maps, self.device, inputs, outs
         )
+
+
+def _tile(tensor: BoundTensor) -> Tile:
+    layout = Layout.COL if tensor.is_column_major else Layout.ROW
+    return Tile(*tensor.shape, dtype=tensor.dtype, layout=layout)
 
 
 def _fitting(make: Any, tensor: BoundTensor) -> Any:

@@ -161,10 +161,11 @@ def recorder(kernel: Kernel, keywords: Mapping[str, Any]) -> Callable[..., Any]:
     """
     entry: Callable[..., Any] = kernel._live.entry
     run = functools.partial(entry, **keywords) if keywords else entry
-    return functools.partial(_record, kernel.signature.name, run)
+    return functools.partial(record, kernel.signature.name, run)
 
 
-def _record(name: str, run: Callable[..., Any], *args: torch.Tensor) -> Any:
+def record(name: str, run: Callable[..., Any], *args: torch.Tensor) -> Any:
+    """Call inside of a node that refuses to go backward."""
     node = _NoBackward if torch._C._are_functorch_transforms_active() else _Alone
     return node.apply(name, run, *args)
 
