@@ -95,8 +95,16 @@ def weighed_pair(how: str) -> Any:
     return differentiable_kernel(k, backward if how == "operator" else with_tensor)
 
 
-@pytest.mark.parametrize("how", ["operator", "read"])
-@pytest.mark.parametrize("backend", [None, "aot_eager", "inductor"])
+@pytest.mark.parametrize(
+    ("how", "backend"),
+    [
+        ("operator", None),
+        ("operator", "aot_eager"),
+        ("operator", "inductor"),
+        ("read", None),
+        ("read", "aot_eager"),
+    ],
+)
 def test_gradients_have_the_types_of_what_was_cast(how: str, backend: str | None) -> None:
     pair = weighed_pair(how)
     assert bool(pair._operator_name) == (how == "operator")

@@ -74,26 +74,13 @@ def test_an_error_leaves_the_profile_in_order() -> None:
     assert parents["aten::ones"] is None
 
 
-def test_the_first_call_of_a_process_is_seen_too() -> None:
-    program = """
-import torch
-from support.transformer import build_weigh
-k = build_weigh()
-with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
-    k(torch.ones(2, 32), torch.ones(32))
-print([e.name for e in seen.events() if "weigh" in e.name])
-"""
-    assert run_python("-c", program) == "['pyptx::weigh']"
-
-
-def test_without_torch_s_internals() -> None:
+def test_the_first_call_of_a_process_also_without_torch_s_internals() -> None:
     program = """
 import torch
 from pyptx.types import f32
 from support.transformer import build_weigh
 k = build_weigh(autocast=f32)
 x, w = torch.ones(2, 32), torch.ones(32)
-k(x, w)
 with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
     k(x, w)
 with torch.autocast("cpu", dtype=torch.bfloat16):
