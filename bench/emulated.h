@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pyptx/diag/render.h"
@@ -72,7 +73,7 @@ class Timed {
       options.judge = &judge;
       auto module = syntax::parse(looped(job, counts_[i]), job.name, options);
       if (!module) give_up(module.error());
-      auto program = emu::decode(*module, {});
+      auto program = emu::decode(std::move(*module), {});
       if (!program) give_up(program.error());
       programs_[i] = *program;
     }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pyptx/diag/render.h"
@@ -116,21 +117,22 @@ Outcome run_text(std::string_view text) {
   verify::InstructionJudge judge;
   syntax::ParseOptions reading;
   if (is_judged) reading.judge = &judge;
-  auto module = syntax::parse(text, "fuzz.ptx", reading);
-  if (!module) return Outcome::Unreadable;
+  auto read = syntax::parse(text, "fuzz.ptx", reading);
+  if (!read) return Outcome::Unreadable;
+  const std::shared_ptr<const ir::Module> module = std::move(*read);
   const ir::Function* entry = nullptr;
-  for (const auto& function : (*module)->functions) {
+  for (const auto& function : module->functions) {
     if (function->is_entry && !function->is_declaration) entry = function.get();
   }
-  const std::string name(entry == nullptr ? "" : (*module)->text(entry->name));
-  auto program = emu::decode(*module, name);
+  const std::string name(entry == nullptr ? "" : module->text(entry->name));
+  auto program = emu::decode(module, name);
   if (!program) return Outcome::Undecodable;
   // A module may have as much as the machine does; what counts here is how many are tried.
   std::uint64_t bytes = 0;
   const auto count = [&](const std::vector<ir::Variable>& variables) {
     for (const ir::Variable& one : variables) bytes += std::min(one.size(), kMostBytes + 1);
   };
-  count((*module)->variables);
+  count(module->variables);
   count(entry->variables);
   if (bytes > kMostBytes) return Outcome::Undecodable;
   const std::vector<Memory> memory = bind(**program, launch);
@@ -149,7 +151,7 @@ Outcome run_text(std::string_view text) {
     }
   }
   if (report) return Outcome::Ran;
-  if (diag::render(report.error(), &(*module)->locations).empty()) std::abort();
+  if (diag::render(report.error(), &module->locations).empty()) std::abort();
   return Outcome::Faulted;
 }
 

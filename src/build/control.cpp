@@ -162,7 +162,7 @@ void Range::end(Tracer& tracer) {
 
 void Scope::begin(Tracer& tracer) {
   tracer.open_block();
-  tracer.enter_construct("scope");
+  tracer.enter_construct("scope", Tracer::Runs::Straight);
 }
 
 void Scope::end(Tracer& tracer) {
@@ -171,6 +171,8 @@ void Scope::end(Tracer& tracer) {
 }
 
 namespace {
+
+constexpr std::string_view kKloop = "kloop";
 
 /// One trip of an unrolled loop: the counter itself, then counter + 1, ...
 void unrolled_trip(Tracer& tracer, Reg counter, std::int64_t unroll,
@@ -191,7 +193,9 @@ void counted(Tracer& tracer, Reg counter, Value total, std::int64_t step, std::s
   };
   branch_to(tracer, after, {last(), false});
   tracer.place(top);
+  tracer.enter_construct(kKloop);
   unrolled_trip(tracer, counter, step, body);
+  tracer.leave_construct(kKloop);
   update(tracer, BinaryOp::Add, counter, step);
   branch_to(tracer, top, {last(), true});
   tracer.place(after);

@@ -103,8 +103,25 @@ void Tracer::line(std::uint32_t file, std::uint32_t line, std::uint32_t column) 
   function_->lines.push_back(at);
 }
 
-void Tracer::enter_construct(std::string_view what) {
-  constructs_.push_back({std::string(what), loc_});
+void Tracer::enter_construct(std::string_view what, Runs runs) {
+  std::uint32_t inner = block();
+  if (runs == Runs::AsItMay) {
+    block_parents_.push_back(inner);
+    inner = static_cast<std::uint32_t>(block_parents_.size() - 1);
+  }
+  constructs_.push_back({std::string(what), loc_, runs, inner});
+}
+
+bool Tracer::follows(std::uint32_t earlier) const {
+  while (earlier != block() && earlier != 0) earlier = block_parents_[earlier];
+  return earlier == block();
+}
+
+std::string_view Tracer::block_name() const {
+  for (auto open = constructs_.rbegin(); open != constructs_.rend(); ++open) {
+    if (open->runs == Runs::AsItMay) return open->what;
+  }
+  return {};
 }
 
 void Tracer::leave_construct(std::string_view what) {
@@ -199,7 +216,7 @@ isa::Version Tracer::lowest_version() const {
   return has_wide ? std::max(version, kWideRegisters) : version;
 }
 
-diag::Result<std::shared_ptr<ir::Module>> Tracer::finish() {
+diag::Result<std::shared_ptr<const ir::Module>> Tracer::finish() {
   if (error_) return diag::fail(*take_error());
   if (auto status = check_nesting(); !status) return status.failure();
   if (auto status = check_labels(); !status) return status.failure();
@@ -213,7 +230,10 @@ diag::Result<std::shared_ptr<ir::Module>> Tracer::finish() {
   prologue_.clear();
   if (options_.line_info) add_line_info();
   if (!options_.version) module_->version = lowest_version();
-  return module_;
+  std::shared_ptr<const ir::Module> finished = std::move(module_);
+  begin_module();
+  report({diag::Kind::NoTrace, {}});
+  return finished;
 }
 
 }  // namespace pyptx::build

@@ -213,7 +213,7 @@ void print(Tracer& tracer, std::string_view format, std::span<const Value> value
   std::optional<ir::LabelId> after;
   if (guard.predicate) {
     after = tracer.label("$L_printf");
-    tracer.emit("bra", {Operand::label(*after)}, {guard.predicate, !guard.negated});
+    tracer.emit("bra", {Operand::label(*after)}, {*guard.predicate, !guard.negated});
   }
   std::vector<Reg> registers;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -50,17 +50,15 @@ std::string_view modifier_of(std::string_view spelling, std::size_t index) {
 }  // namespace
 
 Tracer::Tracer(Options options, ir::Judge* judge)
-    : options_(std::move(options)),
-      judge_(judge),
-      tag_(next_tag()),
-      module_(std::make_shared<ir::Module>()) {
-  module_->target = options_.target;
+    : options_(std::move(options)), judge_(judge), tag_(next_tag()) {
+  begin_module();
   const auto versions = isa::all_versions();
   module_->version = options_.version.value_or(versions.back());
-  auto function = std::make_unique<ir::Function>();
-  function->name = module_->symbols.intern(unique_name(options_.entry));
-  function_ = function.get();
-  module_->functions.push_back(std::move(function));
+  function_->name = module_->symbols.intern(unique_name(options_.entry));
+  if (!isa::Target::parse(options_.target.text())) {
+    report(diag::Diagnostic(diag::Kind::UnknownTarget, {options_.target.text()})
+               .suggest(options_.target.text(), isa::target_names()));
+  }
   if (!options_.version) return;
   const isa::Version lowest = options_.target.minimum_version();
   if (std::ranges::find(versions, *options_.version) == versions.end()) {
@@ -69,6 +67,13 @@ Tracer::Tracer(Options options, ir::Judge* judge)
     report({diag::Kind::VersionForTarget,
             {options_.target.text(), lowest.text(), options_.version->text()}});
   }
+}
+
+void Tracer::begin_module() {
+  module_ = std::make_unique<ir::Module>();
+  module_->target = options_.target;
+  module_->functions.emplace_back(std::make_unique<ir::Function>());
+  function_ = module_->functions.back().get();
 }
 
 std::optional<diag::Diagnostic> Tracer::take_error() { return std::exchange(error_, std::nullopt); }

@@ -4,14 +4,25 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "pyptx/diag/render.h"
 
 namespace pyptx::diag {
 
+Exception::Exception(Diagnostic diagnostic)
+    : std::runtime_error(describe(diagnostic)), diagnostic_(std::move(diagnostic)) {}
+
+void throw_error(Diagnostic diagnostic) { throw Exception(std::move(diagnostic)); }
+
+std::string describe(const Diagnostic& diagnostic) { return render(diagnostic, nullptr); }
+
 Diagnostic current_exception() {
   try {
     throw;
+  } catch (const Exception& error) {
+    return error.diagnostic();
   } catch (const std::bad_alloc&) {
     return {Kind::OutOfMemory, {}};
   } catch (const std::length_error&) {  // a size that no memory holds

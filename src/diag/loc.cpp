@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "line_index.h"
+#include "native_source.h"
 
 namespace pyptx::diag {
 namespace {
@@ -117,13 +118,12 @@ std::optional<Place> LocationTable::resolve(Loc loc, Focus focus) const {
       return text_place(entry.a, entry.b);
     case Kind::External:
       return resolver_ ? resolver_->resolve(entry.a, entry.b, focus) : std::nullopt;
-    case Kind::Native: {
-      Place place;
-      place.file = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a));
-      place.line = entry.b;
-      place.end_line = entry.b;
-      return place;
-    }
+    case Kind::Native:
+      return native_place(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)),
+                          entry.b, entry.column, {});
+    case Kind::NativeInstruction:
+      return native_place(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)),
+                          entry.b, entry.column, focus);
   }
   return std::nullopt;
 }
@@ -133,8 +133,9 @@ std::optional<SourcePoint> LocationTable::point(Loc loc) const {
   if (found == nullptr) return std::nullopt;
   const Record& entry = *found;
   if (entry.kind == Kind::External && resolver_) return resolver_->point(entry.a, entry.b);
-  if (entry.kind != Kind::Native) return std::nullopt;
-  return SourcePoint{reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)), entry.b};
+  if (entry.kind != Kind::Native && entry.kind != Kind::NativeInstruction) return std::nullopt;
+  return SourcePoint{reinterpret_cast<const char*>(static_cast<std::uintptr_t>(entry.a)), entry.b,
+                     entry.column};
 }
 
 std::optional<SourcePoint> LocationTable::line(Loc loc) const {

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "check_compose.h"
 #include "pyptx/interop/launch_limits.h"
 #include "pyptx/interop/registry.h"
 #include "pyptx/support/concat.h"
 #include "pyptx/syntax/printer.h"
+#include "pyptx/verify/instruction.h"
+#include "pyptx/verify/module.h"
 
 namespace pyptx::interop {
 namespace {
@@ -76,10 +79,7 @@ diag::Result<driver::LaunchPlan> plan_of(const Signature& signature, const Facts
                                          const KernelLaunch& launch,
                                          std::span<const ScalarParameter> scalars) {
   const std::size_t count = signature.tensor_count();
-  if (facts.shapes.size() != count || facts.dtypes.size() != count) {
-    return diag::fail(Kind::BadPlan, {concat("the facts are of ", facts.shapes.size(), " tensors, ",
-                                             signature.title(), " has ", count)});
-  }
+  if (auto counted = check_fact_count(signature, facts); !counted) return counted.failure();
   driver::LaunchPlan plan;
   plan.entry = signature.kernel;
   plan.grid = launch.grid;
@@ -127,8 +127,38 @@ diag::Result<std::shared_ptr<KernelImage>> image_of(TracedText text, const Signa
   auto plan = plan_of(signature, facts, launch, scalars);
   if (!plan) return plan.failure();
   if (auto fits = check_entry(text, *plan, signature.title()); !fits) return fits.failure();
+  const ir::Function& entry = *text.module->entry(plan->entry);
+  if (auto ordered = order_parameters(*plan, signature, launch, *text.module, entry); !ordered) {
+    return ordered.failure();
+  }
   return Registry::instance().intern(std::move(text.ptx), std::move(text.target), std::move(*plan),
                                      text.module);
+}
+
+/// A module that can be run: each instruction matched to its form. One that was traced is; one that
+/// was read, and perhaps edited, is copied, judged and verified.
+diag::Result<std::shared_ptr<const ir::Module>> runnable(
+    const std::shared_ptr<const ir::Module>& module) {
+  const auto is_header = [](const ir::Item& item) { return item.kind == ir::ItemKind::Header; };
+  if (std::ranges::none_of(module->items, is_header)) return module;
+  auto judged = std::make_shared<ir::Module>(*module);
+  const auto refused = [&](diag::Diagnostic found) {
+    found.resolve(judged->locations);
+    return diag::fail(std::move(found));
+  };
+  if (!judged->findings.empty()) return refused(judged->findings.front());
+  verify::InstructionJudge judge;
+  for (auto& function : judged->functions) {
+    for (ir::Instruction& instruction : function->instructions) {
+      if (auto status = judge.judge(*judged, *function, instruction); !status) {
+        return refused(std::move(status.error()));
+      }
+    }
+  }
+  for (diag::Diagnostic& found : verify::verify_module(*judged)) {
+    if (found.severity() == diag::Severity::Error) return refused(std::move(found));
+  }
+  return std::shared_ptr<const ir::Module>(std::move(judged));
 }
 
 SavedTensor saved_tensor(const Argument& argument, const Shape& shape, const std::string& dtype) {
@@ -183,7 +213,9 @@ diag::Result<std::shared_ptr<KernelImage>> with_scalars(const KernelImage& image
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
                                   const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch) {
-  return compose(text_of(module), signature, facts, launch);
+  auto run = runnable(module);
+  if (!run) return run.failure();
+  return compose(text_of(*run), signature, facts, launch);
 }
 
 diag::Result<SavedKernel> compose(TracedText text, const Signature& signature, const Facts& facts,
@@ -191,6 +223,10 @@ diag::Result<SavedKernel> compose(TracedText text, const Signature& signature, c
   if (auto declared = signature.check(); !declared) return declared.failure();
   auto scalars = scalars_of(signature, launch);
   if (!scalars) return scalars.failure();
+  if (auto known = check_facts(signature, facts); !known) return known.failure();
+  if (auto asked = check_dynamic_shared(signature, *text.module, launch); !asked) {
+    return asked.failure();
+  }
   auto image = image_of(std::move(text), signature, facts, launch, *scalars);
   if (!image) return image.failure();
   SavedKernel out;

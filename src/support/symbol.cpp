@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pyptx::support {
@@ -38,6 +39,17 @@ std::uint64_t hash_text(std::string_view text) {
 }
 
 SymbolTable::SymbolTable() : texts_(1), slots_(kFirstSlots) {}
+
+SymbolTable::SymbolTable(const SymbolTable& other) : slots_(other.slots_) {
+  texts_.reserve(other.texts_.size());
+  for (const std::string_view text : other.texts_) texts_.push_back(store(text));
+}
+
+SymbolTable& SymbolTable::operator=(const SymbolTable& other) {
+  SymbolTable copy(other);
+  *this = std::move(copy);
+  return *this;
+}
 
 // The slot of `text`, or the free slot where it would be put.
 std::size_t SymbolTable::probe(std::string_view text, std::uint64_t hash) const {

@@ -138,21 +138,20 @@ void Document::replace(std::size_t index, std::size_t at, const NewInstruction& 
 }
 
 void Document::insert_comment(std::size_t index, std::size_t at, std::string_view text) {
-  put(index, at,
-      {StatementKind::Comment, static_cast<std::uint32_t>(module_->symbols.intern(text))});
+  put(index, at, {StatementKind::Comment, static_cast<std::uint32_t>(edit().symbols.intern(text))});
 }
 
 ir::RegisterId Document::insert_register(std::size_t index, std::size_t at, std::string_view name,
                                          isa::Type type) {
   ir::Function& owner = function(index);
   const auto id = static_cast<std::uint32_t>(owner.registers.size());
-  owner.registers.push_back({module_->symbols.intern(name), type, type, false, 0, 0});
+  owner.registers.push_back({edit().symbols.intern(name), type, type, false, 0, 0});
   put(index, at, {StatementKind::Registers, id});
   return static_cast<ir::RegisterId>(id);
 }
 
 ir::LabelId Document::insert_label(std::size_t index, std::size_t at, std::string_view name) {
-  const ir::LabelId id = function(index).add_label(module_->symbols.intern(name));
+  const ir::LabelId id = function(index).add_label(edit().symbols.intern(name));
   put(index, at, {StatementKind::Label, static_cast<std::uint32_t>(id)});
   return id;
 }
@@ -190,7 +189,7 @@ void Document::rename(std::size_t index, ir::RegisterId id, std::string_view nam
   ir::Function& owner = function(index);
   ir::Register& renamed = owner.registers[static_cast<std::uint32_t>(id)];
   const ir::Register before = renamed;
-  renamed.stem = module_->symbols.intern(name);
+  renamed.stem = edit().symbols.intern(name);
   renamed.pooled = false;
   renamed.number = 0;
   const auto is_it = [&](const ir::Operand& operand) {
@@ -224,7 +223,7 @@ void Document::rename(std::size_t index, ir::RegisterId id, std::string_view nam
 
 void Document::rename(std::size_t index, ir::LabelId id, std::string_view name) {
   ir::Function& owner = function(index);
-  owner.labels[static_cast<std::uint32_t>(id)] = module_->symbols.intern(name);
+  owner.labels[static_cast<std::uint32_t>(id)] = edit().symbols.intern(name);
   const auto is_it = [&](const ir::Operand& operand) {
     return operand.kind == ir::OperandKind::Label &&
            operand.index == static_cast<std::uint32_t>(id);
@@ -244,14 +243,17 @@ void Document::rename(std::size_t index, ir::LabelId id, std::string_view name) 
   }
 }
 
-void Document::erase_item(std::size_t at) { erase_part(*tokens_, text(), module_->items, at); }
+void Document::erase_item(std::size_t at) {
+  ir::Module& module = edit();
+  erase_part(*tokens_, module.locations.text(), module.items, at);
+}
 
 void Document::insert_item_comment(std::size_t at, std::string_view text) {
-  std::vector<ir::Item>& items = module_->items;
+  std::vector<ir::Item>& items = edit().items;
   if (at > 0 && is_continued(*tokens_, items[at - 1])) touch_item(at - 1);
   while (at > 0 && items[at - 1].mark.inner) --at;
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at),
-               {ir::ItemKind::Comment, static_cast<std::uint32_t>(module_->symbols.intern(text))});
+               {ir::ItemKind::Comment, static_cast<std::uint32_t>(edit().symbols.intern(text))});
 }
 
 void Document::touch(std::size_t index, std::size_t at) {
@@ -267,8 +269,9 @@ void Document::touch_head(std::size_t index) {
 }
 
 void Document::touch_item(std::size_t at) {
-  ir::Item& item = module_->items[at];
-  touch_group(*tokens_, module_->items, owner_of(module_->items, at));
+  std::vector<ir::Item>& items = edit().items;
+  const ir::Item& item = items[at];
+  touch_group(*tokens_, items, owner_of(items, at));
   if (item.kind == ir::ItemKind::Function) touch_head(item.index);
 }
 

@@ -32,7 +32,7 @@ void drop_consequences(diag::Diagnostics& diagnostics, const diag::Diagnostics& 
 
 ParseOutcome parse_all(std::string_view text, std::string_view file, const ParseOptions& options) {
   ParseOutcome outcome;
-  outcome.module = std::make_shared<ir::Module>();
+  outcome.module = std::make_unique<ir::Module>();
   ir::Module& module = *outcome.module;
   // A text that is too large is refused by its size: no copy is made of it.
   const bool is_read = text.size() <= kMaxTextBytes;
@@ -61,7 +61,7 @@ ParseOutcome parse_all(std::string_view text, std::string_view file, const Parse
   return outcome;
 }
 
-diag::Result<std::shared_ptr<ir::Module>> parse(std::string_view text, std::string_view file,
+diag::Result<std::unique_ptr<ir::Module>> parse(std::string_view text, std::string_view file,
                                                 const ParseOptions& options) {
   ParseOptions first_only = options;
   first_only.max_diagnostics = 1;

@@ -50,7 +50,7 @@ struct KernelOptions {
 
 /// A traced kernel.
 struct Traced {
-  std::shared_ptr<ir::Module> module;
+  std::shared_ptr<const ir::Module> module;
   std::vector<std::string> map_tensors;  // whose descriptors are parameters, in this order
   std::uint64_t dynamic_shared_bytes = 0;
 };

@@ -93,7 +93,7 @@ class Scope {
 /// construct.
 class Expression {
  public:
-  void begin(Tracer& tracer) { tracer.enter_construct(kName); }
+  void begin(Tracer& tracer) { tracer.enter_construct(kName, Tracer::Runs::Straight); }
   void end(Tracer& tracer) { tracer.leave_construct(kName); }
 
  private:

@@ -7,11 +7,13 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pyptx/build/shared.h"
@@ -36,17 +38,30 @@ struct BlockScale {
   std::string vector_size;  // "1X", "2X", "4X"; empty: the kind's own
 };
 
+/// Registers of a fragment; where the manual allows it, literals.
+class Fragment : public std::vector<ir::Operand> {
+ public:
+  using std::vector<ir::Operand>::vector;
+  Fragment(std::vector<ir::Operand> operands)  // NOLINT(*-explicit-*)
+      : std::vector<ir::Operand>(std::move(operands)) {}
+  template <typename T>
+    requires std::convertible_to<const T&, const std::vector<Reg>&>
+  Fragment(const T& registers) {  // NOLINT(*-explicit-*)
+    const std::vector<Reg>& all = registers;
+    assign(all.begin(), all.end());
+  }
+};
+
 struct Arguments {
   std::array<std::int64_t, 3> shape{};  // m, n, k
   isa::Type type_d{};
   isa::Type type_a{};
   isa::Type type_b{};
   isa::Type type_c{};
-  // Registers; C may have literals.
-  std::vector<ir::Operand> d{};
-  std::vector<ir::Operand> a{};
-  std::vector<ir::Operand> b{};
-  std::vector<ir::Operand> c{};
+  Fragment d{};
+  Fragment a{};
+  Fragment b{};
+  Fragment c{};
   std::string layout_a = "row";
   std::string layout_b = "col";
   std::string kind{};      // "f8f6f4", "mxf4", ...; empty: none, or what 4- and 6-bit floats need

@@ -94,9 +94,9 @@ struct SharedView {
 
 struct SharedOptions {
   layout::Swizzle swizzle = layout::Swizzle::None;
-  std::optional<layout::Major> major;
+  std::optional<layout::Major> major{};
   std::uint32_t align = 0;  // 0: 128, or what the swizzle needs
-  std::string_view name;    // empty: "smem"
+  std::string_view name{};  // empty: "smem"
 };
 
 SharedView allocate(Tracer& tracer, isa::Type type, std::span<const std::uint64_t> shape,

@@ -26,6 +26,10 @@ namespace pyptx::build::tcgen05 {
 struct TmemPlace {
   Reg base;
   std::int64_t offset = 0;
+
+  TmemPlace() = default;
+  TmemPlace(Reg address, std::int64_t bytes = 0)  // NOLINT(*-explicit-*)
+      : base(address), offset(bytes) {}
 };
 
 /// Allocates `columns` (32 to 512, a power of two; exclusive: a multiple of 32) and writes their
@@ -58,9 +62,9 @@ std::optional<layout::ElementFormat> element_format(isa::Type type);
 using Source = std::variant<Reg, SharedView, TmemPlace>;
 
 struct MmaArguments {
-  TmemPlace d;
-  Source a;
-  Source b;
+  TmemPlace d{};
+  Source a{};
+  Source b{};
   Index instruction = 0;                           // the instruction descriptor
   std::string kind = "f16";                        // without "kind::"
   int cta_group = 1;                               // 2: a pair of CTAs

@@ -45,10 +45,14 @@ struct Reg {
   }
 };
 
-/// @p or @!p; no guard when empty.
+/// @p or @!p; no guard when empty. A predicate register is one.
 struct Guard {
   std::optional<Reg> predicate;
   bool negated = false;
+
+  Guard() = default;
+  Guard(Reg p, bool is_negated = false)
+      : predicate(p), negated(is_negated) {}  // NOLINT(*-explicit-*)
 };
 
 struct Options {
@@ -86,6 +90,10 @@ class Tracer {
   /// Records `error` unless one is recorded already. Without a location of its own it is the
   /// mistake of whoever called the helper under way (see Expansion), or of the author.
   void report(diag::Diagnostic error);
+  /// Adds to what is recorded, if anything is.
+  void add_note(std::string note) {
+    if (error_) (*error_)->notes.push_back(std::move(note));
+  }
 
   // --- instructions --------------------------------------------------------------------------
   /// Appends one instruction and has it judged. Floating-point literals are fitted to the type of
@@ -196,9 +204,18 @@ class Tracer {
   /// The value of a scalar parameter, loaded once in the prologue: a size that a launch brings.
   Reg launch_value(isa::Type type, std::string_view parameter);
   /// A construct that is open: finish() refuses a function with one left, at the place it opened.
-  void enter_construct(std::string_view what);
+  /// What stands in it runs never, once or many times, or, in a `Straight` one, just once.
+  enum class Runs : std::uint8_t { AsItMay, Straight };
+  void enter_construct(std::string_view what, Runs runs = Runs::AsItMay);
   /// Closes the innermost construct, which must be a `what`.
   void leave_construct(std::string_view what);
+
+  /// The innermost open construct that is not Straight, by number; 0 is the body itself.
+  std::uint32_t block() const { return constructs_.empty() ? 0 : constructs_.back().block; }
+  /// What is emitted now runs whenever what stood in block `earlier` has run, and as often.
+  bool follows(std::uint32_t earlier) const;
+  /// What block() is called.
+  std::string_view block_name() const;
 
   /// Descriptor slots in first-use order: names of the tensors whose tma_desc() was taken.
   const std::vector<std::string>& map_tensors() const { return map_tensors_; }
@@ -219,8 +236,9 @@ class Tracer {
   void require_version(isa::Version version) { required_ = std::max(required_, version); }
 
   /// Completes the module: shared memory declarations, the version, whole-function checks. A body
-  /// that can run off its end gets a `ret`.
-  diag::Result<std::shared_ptr<ir::Module>> finish();
+  /// that can run off its end gets a `ret`. The module is given away: whoever gets it has it alone,
+  /// and what is emitted after that is refused (NoTrace).
+  diag::Result<std::shared_ptr<const ir::Module>> finish();
   /// Bytes of dynamic shared memory the finished module needs at launch.
   std::uint64_t dynamic_shared_bytes() const { return dynamic_shared_; }
 
@@ -234,6 +252,8 @@ class Tracer {
   struct Construct {
     std::string what;
     diag::Loc loc{};
+    Runs runs{};
+    std::uint32_t block = 0;
   };
   class PrologueScope {
    public:
@@ -273,11 +293,13 @@ class Tracer {
   void end_body();
   void add_line_info();
   isa::Version lowest_version() const;
+  /// A module with the entry, which is empty.
+  void begin_module();
 
   Options options_;
   ir::Judge* judge_;
   std::uint16_t tag_;
-  std::shared_ptr<ir::Module> module_;
+  std::unique_ptr<ir::Module> module_;
   ir::Function* function_ = nullptr;
   friend class Expansion;
 
@@ -289,6 +311,7 @@ class Tracer {
   std::unordered_map<std::string, ir::LabelId> author_labels_;
   std::vector<bool> label_placed_;  // per label
   std::vector<Construct> constructs_;
+  std::vector<std::uint32_t> block_parents_{0};  // by number
   support::GrowingArray<ir::Statement> prologue_;
   static constexpr std::size_t kKept = static_cast<std::size_t>(-1);
   std::size_t newest_register_made_at_ = 0;  // instructions there were then

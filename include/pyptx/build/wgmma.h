@@ -59,8 +59,8 @@ struct MmaArguments {
   isa::Type type_a{};
   isa::Type type_b{};
   std::vector<Reg> d{};
-  Source a;
-  Source b;
+  Source a{};
+  Source b{};
   std::variant<bool, Reg> scale_d = false;  // false: D = A*B, true: D += A*B, or a predicate
   int scale_a = 1;                          // 1 or -1
   int scale_b = 1;

@@ -142,6 +142,11 @@ template <typename T>
 using Result = support::Result<T, Diagnostic>;
 using Status = Result<support::Unit>;
 
+/// The finding as render() shows it; what a Result says of the error that its reader overlooked.
+std::string describe(const Diagnostic& diagnostic);
+/// Throws it as a diag::Exception (exception.h); what Result::or_throw() does.
+[[noreturn]] void throw_error(Diagnostic diagnostic);
+
 inline Status success() { return support::Unit{}; }
 // Cold: the compiler then keeps what leads to a refusal out of the way of calls that succeed.
 [[gnu::cold]] inline support::Failure<Diagnostic> fail(Diagnostic diagnostic) {

@@ -102,9 +102,14 @@ class LocationTable {
   Loc external(std::uint64_t handle, std::uint32_t position) {
     return recent({handle, position, Kind::External});
   }
-  /// A place in C++ source; `file` must outlive the table (std::source_location's does).
-  Loc native(const char* file, std::uint32_t line) {
-    return recent({reinterpret_cast<std::uintptr_t>(file), line, Kind::Native});
+  /// A place in C++ source; `file` must outlive the table (std::source_location's does). Column 0,
+  /// and one beyond the 16 bits kept of it: only the line is known. Of a call that writes one
+  /// instruction a focus on an operand is one on the argument of that number.
+  Loc native(const char* file, std::uint32_t line, std::uint32_t column = 0,
+             bool is_instruction = false) {
+    const auto kept = column > 0xFFFF ? std::uint16_t{0} : static_cast<std::uint16_t>(column);
+    const Kind kind = is_instruction ? Kind::NativeInstruction : Kind::Native;
+    return recent({reinterpret_cast<std::uintptr_t>(file), line, kind, kept});
   }
 
   /// What a helper wrote for `author`, a place of this table: it is there, too, and remembers the
@@ -141,11 +146,12 @@ class LocationTable {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  enum class Kind : std::uint8_t { None, Text, External, Native, Expansion };
+  enum class Kind : std::uint8_t { None, Text, External, Native, NativeInstruction, Expansion };
   struct Record {
     std::uint64_t a = 0;
     std::uint32_t b = 0;
     Kind kind = Kind::None;
+    std::uint16_t column = 0;  // of C++ source
     bool operator==(const Record&) const = default;
   };
   static constexpr std::uint32_t kTokenBit = std::uint32_t{1} << 31;
@@ -155,7 +161,7 @@ class LocationTable {
   /// The entry that was made for the same place lately, or a new one: an unrolled loop comes by the
   /// same lines over and over.
   Loc recent(const Record& entry) {
-    std::uint32_t& slot = recent_[(entry.a / 8 + entry.b) % recent_.size()];
+    std::uint32_t& slot = recent_[(entry.a / 8 + entry.b + entry.column) % recent_.size()];
     if (entries_[slot] != entry) {
       slot = static_cast<std::uint32_t>(entries_.size());
       entries_.push_back(entry);

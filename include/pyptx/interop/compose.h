@@ -62,13 +62,34 @@ diag::Result<std::shared_ptr<KernelImage>> make_image(TracedText text, const Sig
                                                       const Facts& facts,
                                                       const KernelLaunch& launch);
 
-/// The same with what a launch takes. The signature's kernel is the module's entry.
+/// The same with what a launch takes. The signature's kernel is the module's entry; its tensors and
+/// scalars are the entry's parameters of these names, or by their order where the entry has others.
+/// The facts are checked like the arrays of a call (see bind.h).
 diag::Result<SavedKernel> compose(TracedText text, const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch);
-/// Of a module whose text is what it prints.
+/// Of a module whose text is what it prints. One that was read is verified, as its text would be.
 diag::Result<SavedKernel> compose(const std::shared_ptr<const ir::Module>& module,
                                   const Signature& signature, const Facts& facts,
                                   const KernelLaunch& launch);
+
+/// The same of a trace (pyptx::Traced), which says itself what maps and how much dynamic shared
+/// memory a launch passes; where `launch` says something of either, that holds.
+template <typename T>
+  requires requires(const T& traced) {
+    traced.module;
+    traced.map_tensors;
+    traced.dynamic_shared_bytes;
+  }
+diag::Result<SavedKernel> compose(const T& traced, const Signature& signature, const Facts& facts,
+                                  KernelLaunch launch) {
+  if (launch.maps.empty()) {
+    for (const std::string& tensor : traced.map_tensors) launch.maps.push_back({tensor});
+  }
+  if (launch.dynamic_shared == 0) {
+    launch.dynamic_shared = static_cast<std::uint32_t>(traced.dynamic_shared_bytes);
+  }
+  return compose(traced.module, signature, facts, launch);
+}
 
 /// The image whose launches bring no scalars: these, as bits, are its own. ScalarCount.
 diag::Result<std::shared_ptr<KernelImage>> with_scalars(const KernelImage& image,

@@ -45,9 +45,9 @@ struct Facts {
 };
 
 struct Signature {
-  std::string kernel;
-  std::vector<Argument> inputs;
-  std::vector<Argument> outputs;
+  std::string kernel = {};
+  std::vector<Argument> inputs = {};
+  std::vector<Argument> outputs = {};
   std::vector<RawParameter> scalars = {};
   /// The dimension whose parts are independent; empty: there is none.
   std::string batch = {};

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +20,7 @@
 #include "pyptx/ir/variable.h"
 #include "pyptx/isa/spelling.h"
 #include "pyptx/isa/target.h"
+#include "pyptx/support/copied.h"
 #include "pyptx/support/growing_array.h"
 #include "pyptx/support/symbol.h"
 
@@ -206,7 +206,7 @@ class Module {
   std::uint8_t address_size = 64;  // 0: not stated
   support::SymbolTable symbols;
   std::vector<Variable> variables;
-  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<support::Owned<Function>> functions;  // each at a place of its own, which stays
   std::vector<SourceFile> files;
   std::vector<Section> sections;
   std::vector<IntermediateSources> intermediate_sources;

@@ -21,8 +21,9 @@ std::uint64_t hash_text(std::string_view text);
 class SymbolTable {
  public:
   SymbolTable();
-  SymbolTable(const SymbolTable&) = delete;
-  SymbolTable& operator=(const SymbolTable&) = delete;
+  /// The same symbols for the same texts, in memory of its own.
+  SymbolTable(const SymbolTable& other);
+  SymbolTable& operator=(const SymbolTable& other);
   SymbolTable(SymbolTable&&) noexcept = default;
   SymbolTable& operator=(SymbolTable&&) noexcept = default;
   ~SymbolTable() = default;

@@ -3,7 +3,8 @@
 // A text and the module read from it, to be edited. Every byte of the text belongs to a token or to
 // the blanks and comments around tokens, and every part of the module names its tokens: printing a
 // document copies what was not touched, byte for byte, and writes edited parts anew in their place.
-// That holds for texts with errors too. Edits change the IR and judge nothing: verify does.
+// That holds for texts with errors too. Edits change the IR and judge nothing: verify does. A copy
+// of a document is one, and so is a module that it shared: edits reach neither.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/ir/module.h"
+#include "pyptx/support/copied.h"
 #include "pyptx/syntax/parser.h"
 #include "pyptx/syntax/token.h"
 
@@ -41,7 +43,8 @@ class Document {
                        const ParseOptions& options = {});
 
   const ir::Module& module() const { return *module_; }
-  std::shared_ptr<const ir::Module> share() const { return module_; }
+  /// The module as it is now; edits made after this are not in it.
+  std::shared_ptr<const ir::Module> share() const { return module_.snapshot(); }
   const TokenBuffer& tokens() const { return *tokens_; }
   const diag::Diagnostics& diagnostics() const { return diagnostics_; }
   std::string_view text() const { return module_->locations.text(); }
@@ -81,7 +84,8 @@ class Document {
 
   // --- changes made by hand -------------------------------------------------------------------
   /// The module, to be changed; the parts that change have to be named by touch.
-  ir::Module& edit() { return *module_; }
+  /// Good until the document is copied or shared.
+  ir::Module& edit() { return module_.edit(); }
   /// The statement is to be printed anew.
   void touch(std::size_t function, std::size_t at);
   /// The prototype or a directive of the function is to be printed anew.
@@ -89,11 +93,11 @@ class Document {
   void touch_item(std::size_t at);
 
  private:
-  ir::Function& function(std::size_t index) { return *module_->functions[index]; }
+  ir::Function& function(std::size_t index) { return *edit().functions[index]; }
   std::uint32_t store(ir::Function& function, const NewInstruction& instruction);
   void put(std::size_t function, std::size_t at, ir::Statement statement);
 
-  std::shared_ptr<ir::Module> module_;
+  support::CopyOnWrite<ir::Module> module_;
   std::shared_ptr<const TokenBuffer> tokens_;
   diag::Diagnostics diagnostics_;
 };

@@ -35,7 +35,7 @@ struct ParseOptions {
 
 struct ParseOutcome {
   /// Never null; what could be read when there are errors.
-  std::shared_ptr<ir::Module> module;
+  std::unique_ptr<ir::Module> module;
   /// In the order of the text. Their locations are in module->locations.
   diag::Diagnostics diagnostics;
   /// The tokens that the parts of the module name; shared with module->locations.
@@ -50,7 +50,7 @@ ParseOutcome parse_all(std::string_view text, std::string_view file = "<ptx>",
                        const ParseOptions& options = {});
 
 /// The module, or the first error with its place already resolved.
-diag::Result<std::shared_ptr<ir::Module>> parse(std::string_view text,
+diag::Result<std::unique_ptr<ir::Module>> parse(std::string_view text,
                                                 std::string_view file = "<ptx>",
                                                 const ParseOptions& options = {});
 

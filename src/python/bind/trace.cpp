@@ -51,7 +51,7 @@ std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
 ModuleObject finish(Trace& trace) {
   const auto* locations = &trace.tracer.module().locations;
   std::shared_ptr<const ir::Module> module = unwrap(trace.tracer.finish(), locations);
-  unwrap(check_raw_text(*module), locations);
+  unwrap(check_raw_text(*module), &module->locations);
   return ModuleObject(std::move(module));
 }
 

@@ -82,6 +82,9 @@ TEST_F(PrintTest, an_assertion_names_file_line_and_kernel) {
   EXPECT_THAT(said, HasSubstr("st.param.b32 [assertfail_2], 42;"));
   EXPECT_THAT(said, HasSubstr("call.uni __assertfail, (assertfail_0, assertfail_1, assertfail_2"));
   EXPECT_THAT(assemble(said).value_or(""), IsEmpty());
+}
+
+TEST_F(PrintTest, an_assertion_needs_a_predicate) {
   assert_that(tracer, {}, "nothing");
   EXPECT_THAT(refusal(), StartsWith("PTX0209"));
 }

@@ -31,6 +31,19 @@ TEST(CurrentException, MemoryAndTheRest) {
   EXPECT_EQ(thrown_by([] { throw 7; }).kind, Kind::UnexpectedException);
 }
 
+TEST(Exceptions, AResultThrowsItsDiagnosticForThoseWhoAsk) {
+  const Result<int> bad = fail(Kind::UnknownTarget, {"sm_12"});
+  try {
+    static_cast<void>(bad.or_throw());
+    FAIL();
+  } catch (const Exception& error) {
+    EXPECT_EQ(error.diagnostic().kind, Kind::UnknownTarget);
+    EXPECT_STREQ(error.what(), describe(bad.error()).c_str());
+  }
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(bad.or_throw()); }).kind, Kind::UnknownTarget);
+  EXPECT_EQ(Result<int>(3).or_throw(), 3);
+}
+
 TEST(CurrentException, ItsWords) {
   try {
     throw std::runtime_error("the words of it");

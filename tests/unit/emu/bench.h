@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pyptx/diag/render.h"
@@ -41,7 +42,7 @@ class Bench {
       refuse(module.error());
       return;
     }
-    auto program = decode(*module, {});
+    auto program = decode(std::move(*module), {});
     if (!program) {
       refuse(program.error());
       return;

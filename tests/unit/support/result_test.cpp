@@ -47,6 +47,32 @@ TEST(Result, ASuccessIsSmallAndACopyIsACopy) {
   EXPECT_EQ(copy.error(), "odd");
 }
 
+TEST(Result, AValueOrAnother) {
+  using Number = Result<int, std::string>;
+  const Number good = 3;
+  const Number bad = Failure{std::string("odd")};
+  EXPECT_EQ(good.value_or(7), 3);
+  EXPECT_EQ(bad.value_or(7), 7);
+  EXPECT_EQ(*half(7).value_or(std::make_unique<int>(1)), 1);
+}
+
+TEST(Result, StepsFollowEachOther) {
+  const auto twice = [](int value) {
+    return half(value).and_then([](std::unique_ptr<int>&& by_two) { return half(*by_two); });
+  };
+  EXPECT_EQ(**twice(8), 2);
+  EXPECT_EQ(twice(6).error(), "odd");
+  EXPECT_EQ(twice(5).error(), "odd");
+}
+
+TEST(Result, AskingForWhatIsNotThereEndsTheProgram) {
+  const Result<int, std::string> good = 3;
+  const Result<int, std::string> bad = Failure{std::string("odd")};
+  EXPECT_DEATH(static_cast<void>(bad.value()), "asked for its value");
+  EXPECT_DEATH(static_cast<void>(*bad), "asked for its value");
+  EXPECT_DEATH(static_cast<void>(good.error()), "asked for its error");
+}
+
 TEST(Result, AnErrorPassesThroughAnotherValueType) {
   const auto outer = [](int value) -> Result<int, std::string> {
     Text inner = half(value);

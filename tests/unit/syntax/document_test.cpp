@@ -281,6 +281,25 @@ TEST(Document, AnEditStaysInItsPlace) {
             "  // before\n  add.s32 c, b, 1; // add\n\n  mov.u32 b, c;\tret;\n}\n");
 }
 
+TEST(Document, ACopyIsACopyAndASnapshotStays) {
+  constexpr std::string_view kText =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
+  Document document = Document::read(kText);
+  const Document copy = document;
+  const auto snapshot = document.share();
+  document.insert_comment(0, 0, " edited");
+  EXPECT_EQ(print(copy), kText);
+  EXPECT_EQ(snapshot->functions[0]->body.size(), 1U);
+  EXPECT_EQ(document.module().functions[0]->body.size(), 2U);
+  const ir::Module* const edited = &document.module();
+  document.insert_comment(0, 0, " again");
+  EXPECT_EQ(&document.module(), edited) << "nobody shares it: nothing is copied";
+  const auto shared = document.share();
+  document.erase(0, 0);
+  EXPECT_NE(shared->functions[0]->body.size(), document.module().functions[0]->body.size());
+  EXPECT_EQ(shared->text(shared->functions[0]->name), "k");
+}
+
 TEST(Document, ItemsAreErasedAndCommented) {
   Document document = Document::read(std::string(kSmall) + ".global .b32 x, y; // xy\n");
   const std::size_t last = document.module().items.size() - 1;

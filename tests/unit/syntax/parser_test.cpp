@@ -25,14 +25,14 @@ using ir::StatementKind;
 
 constexpr std::string_view kParserHeader = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
-std::shared_ptr<ir::Module> parsed(std::string_view text) {
+std::unique_ptr<ir::Module> parsed(std::string_view text) {
   auto result = parse(text);
   EXPECT_TRUE(result) << diag::render(result.error(), nullptr);
-  return result ? *result : std::make_shared<ir::Module>();
+  return result ? std::move(*result) : std::make_unique<ir::Module>();
 }
 
 /// The function of a module with this body, whose declarations cover the usual registers.
-std::shared_ptr<ir::Module> with_body(std::string_view body) {
+std::unique_ptr<ir::Module> with_body(std::string_view body) {
   return parsed(std::string(kParserHeader) +
                 ".global .b32 g[8];\n.visible .entry k(.param .u64 p)\n{\n"
                 ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>;\n" +

@@ -46,7 +46,7 @@ inline Judged judge_text(std::string_view text, std::string_view file = "test.pt
   syntax::ParseOptions options;
   options.judge = &judge;
   auto outcome = syntax::parse_all(text, file, options);
-  Judged judged{outcome.module, std::move(outcome.diagnostics)};
+  Judged judged{std::move(outcome.module), std::move(outcome.diagnostics)};
   for (diag::Diagnostic& diagnostic : verify_module(*judged.module)) {
     judged.diagnostics.push_back(std::move(diagnostic));
   }
