@@ -153,10 +153,9 @@ bool run_rms_norm(std::int64_t rows, std::int64_t columns) {
                             .inputs = {{"X", matrix}, {"W", {.dims = {columns}, .dtype = "f32"}}},
                             .outputs = {{"Y", matrix}}};
   const auto facts = signature.facts({{"M", rows}});
-  KernelLaunch launch;
-  launch.grid.x = static_cast<std::uint32_t>(rows);
-  launch.block.x = static_cast<std::uint32_t>(examples::kWarpSize);
-  const auto kernel = compose(traced->module, signature, *facts, launch);
+  const KernelLaunch launch{.grid = {.x = static_cast<std::uint32_t>(rows)},
+                            .block = {.x = static_cast<std::uint32_t>(examples::kWarpSize)}};
+  const auto kernel = compose(*traced, signature, *facts, launch);
   if (!kernel) {
     std::cerr << diag::render(kernel.error(), nullptr);
     return false;
@@ -195,7 +194,7 @@ bool run_scale(std::int64_t count) {
   KernelLaunch launch;
   launch.grid.x = static_cast<std::uint32_t>(count);
   launch.scalars = {{.name = "alpha", .value = 2.0}};
-  const auto kernel = compose(traced->module, signature, *facts, launch);
+  const auto kernel = compose(*traced, signature, *facts, launch);
   if (!kernel) {
     std::cerr << diag::render(kernel.error(), nullptr);
     return false;

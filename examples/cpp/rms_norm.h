@@ -31,7 +31,7 @@ inline pyptx::Kernel rms_norm(std::int64_t columns, double eps = 1e-6) {
     for (std::int64_t i = 0; i < items; ++i) {
       const Reg idx = tid + i * kWarpSize;
       const Reg ptr = px + idx * 4;
-      const Reg x = x_vals[static_cast<std::size_t>(i)];
+      const Reg x = x_vals[i];
       ptx::inst::ld.global.f32(x, ptx::addr(ptr));
       ptx::inst::fma.rn.f32(sum_sq, x, x, sum_sq);
     }
@@ -51,7 +51,7 @@ inline pyptx::Kernel rms_norm(std::int64_t columns, double eps = 1e-6) {
       const Reg w_val = reg::scalar(f32);
       const Reg y_val = reg::scalar(f32);
       ptx::inst::ld.global.f32(w_val, ptx::addr(pw + off));
-      ptx::inst::mul.f32(y_val, x_vals[static_cast<std::size_t>(i)], rstd);
+      ptx::inst::mul.f32(y_val, x_vals[i], rstd);
       ptx::inst::mul.f32(y_val, y_val, w_val);
       ptx::inst::st.global.f32(ptx::addr(py + off), y_val);
     }

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pyptx/author/kernel.h"
 
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "pyptx/author/trace.h"
-#include "pyptx/build/memory.h"
+#include "pyptx/support/concat.h"
 #include "pyptx/syntax/printer.h"
 #include "pyptx/verify/instruction.h"
 
 namespace pyptx {
+namespace {
+
+/// As Python's kernels are asked.
+bool wants_line_info() {
+  const char* wanted = std::getenv("PYPTX_LINEINFO");
+  return wanted == nullptr || std::string_view(wanted) != "0";
+}
+
+}  // namespace
 
 Reg Tensor::tma_desc(std::source_location where) const {
   return author::at(where).tensor_map(name_, map_by_value_);
@@ -23,6 +34,11 @@ diag::Result<Traced> Kernel::trace() const {
   options.version = options_.version;
   options.force_dynamic_shared = options_.force_dynamic_shared;
   options.dynamic_shared_name = options_.dynamic_shared_name;
+  options.line_info = options_.line_info.value_or(wants_line_info());
+  if (body_ == nullptr) {
+    return diag::fail(diag::Kind::BadArgument,
+                      {support::concat("the body of kernel '", name_, "'"), "a function", "none"});
+  }
   build::Tracer tracer(std::move(options), &judge);
   std::vector<Tensor> tensors;
   for (const std::string& name : tensors_) {
@@ -35,6 +51,8 @@ diag::Result<Traced> Kernel::trace() const {
     const author::Writing writing(tracer);
     body_(tensors);
   }
+  // Somebody wrote a part of a kernel where none was open, perhaps of this one on another thread.
+  if (auto lost = author::take_stray()) return diag::fail(std::move(*lost));
   const auto failed = [&](diag::Diagnostic error) {
     error.resolve(tracer.module().locations);
     return diag::fail(std::move(error));
@@ -51,16 +69,4 @@ diag::Result<std::string> Kernel::ptx() const {
   return syntax::print(*traced->module);
 }
 
-namespace ptx {
-
-Reg global_ptr(const Tensor& tensor, std::source_location where) {
-  return build::global_pointer(author::at(where), tensor.name());
-}
-
-Reg param(isa::Type type, std::string_view name, std::optional<build::Reg> destination,
-          std::source_location where) {
-  return build::param(author::at(where), type, name, destination);
-}
-
-}  // namespace ptx
 }  // namespace pyptx

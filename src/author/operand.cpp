@@ -30,15 +30,18 @@ bool takes_label(const isa::Spelling& spelling, std::size_t index) {
 
 }  // namespace
 
-ir::Operand vector(std::span<const Element> elements) {
-  return tracer().vector(resolved(tracer(), elements));
+ir::Operand vector(std::span<const Element> elements, const Where& where) {
+  build::Tracer& tracer = at(where);
+  return tracer.vector(resolved(tracer, elements));
 }
 
-ir::Operand vector(std::span<const build::Reg> regs) {
-  return tracer().vector(std::vector<ir::Operand>(regs.begin(), regs.end()));
+ir::Operand vector(std::span<const build::Reg> regs, const Where& where) {
+  return at(where).vector(std::vector<ir::Operand>(regs.begin(), regs.end()));
 }
 
-ir::Operand place(const build::SharedPlace& shared) { return build::memory_at(tracer(), shared); }
+ir::Operand place(const build::SharedPlace& shared, const Where& where) {
+  return build::memory_at(at(where), shared);
+}
 
 Spelling spell(isa::Opcode opcode, std::initializer_list<isa::Modifier> modifiers) {
   std::vector<std::string_view> words;
@@ -48,15 +51,15 @@ Spelling spell(isa::Opcode opcode, std::initializer_list<isa::Modifier> modifier
 
 void emit(const Spelling& spelling, const Guard& guard, std::initializer_list<Operand> operands,
           const std::source_location& where) {
-  build::Tracer& tracer = at(where);
+  build::Tracer& tracer = at_instruction(where);
   if (!spelling) return tracer.report(spelling.error());
-  std::array<ir::Operand, 16> all;
+  std::array<ir::Operand, 16> all;  // no instruction has so many
   std::uint16_t count = 0;
   for (const Operand& operand : operands) {
     const bool is_label = !operand.name.empty() && takes_label(**spelling, count);
-    all.at(count) = is_label ? ir::Operand::label(tracer.named_label(operand.name))
-                             : resolved(tracer, operand, count);
-    ++count;
+    all[count] = is_label ? ir::Operand::label(tracer.named_label(operand.name))
+                          : resolved(tracer, operand, count);
+    if (++count == all.size()) break;
   }
   tracer.emit(*spelling, std::span<const ir::Operand>(all.data(), count), guard);
 }
@@ -73,32 +76,35 @@ Reg register_of(const Operand& operand) {
 
 namespace ptx {
 
-Address addr(const build::Reg& base, std::int64_t offset) {
-  return {author::tracer().address(base, offset)};
+using author::at;
+
+Address addr(const build::Reg& base, std::int64_t offset, author::Where where) {
+  return {at(where).address(base, offset)};
 }
 
-Address addr(std::string_view variable, std::int64_t offset) {
-  build::Tracer& tracer = author::tracer();
+Address addr(std::string_view variable, std::int64_t offset, author::Where where) {
+  build::Tracer& tracer = at(where);
   return {tracer.address(tracer.symbol(variable), offset)};
 }
 
-Address addr(const build::SharedPlace& shared, std::int64_t offset) {
-  return {author::place(shared.plus(offset))};
+Address addr(const build::SharedPlace& shared, std::int64_t offset, author::Where where) {
+  return {author::place(shared.plus(offset), where)};
 }
 
-Address addr(const build::Reg& map, std::initializer_list<author::Element> coordinates) {
-  build::Tracer& tracer = author::tracer();
+Address addr(const build::Reg& map, std::initializer_list<author::Element> coordinates,
+             author::Where where) {
+  build::Tracer& tracer = at(where);
   return {tracer.tensor_address(
       map, author::resolved(tracer, {coordinates.begin(), coordinates.size()}))};
 }
 
-Pair pipe(const author::Element& first, const author::Element& second) {
-  build::Tracer& tracer = author::tracer();
+Pair pipe(const author::Element& first, const author::Element& second, author::Where where) {
+  build::Tracer& tracer = at(where);
   return {tracer.pipe(author::resolved(tracer, first), author::resolved(tracer, second))};
 }
 
-Parenthesized list(std::initializer_list<author::Element> elements) {
-  build::Tracer& tracer = author::tracer();
+Parenthesized list(std::initializer_list<author::Element> elements, author::Where where) {
+  build::Tracer& tracer = at(where);
   return {tracer.parenthesized(author::resolved(tracer, {elements.begin(), elements.size()}))};
 }
 

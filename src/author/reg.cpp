@@ -4,24 +4,89 @@
 #include <optional>
 #include <string_view>
 
+#include "pyptx/support/concat.h"
+
 namespace pyptx {
 
-RegArray::Element& RegArray::Element::operator=(Reg&& result) {
-  build::Tracer& tracer = author::tracer();
-  if (!tracer.retarget(result, reg_)) build::assign(tracer, reg_, result);
+const Reg& Reg::set(const author::Right& value) const {
+  build::assign(author::at(value.where), *this, value.value);
   return *this;
 }
 
-RegArray::Element& RegArray::Element::operator=(const author::Right& value) {
-  build::assign(author::at(value.where), reg_, value.value);
+const Reg& Reg::set(Reg&& result) const {
+  build::Tracer& tracer = author::tracer();
+  if (!tracer.retarget(result, *this)) build::assign(tracer, *this, result);
   return *this;
+}
+
+Reg Reg::max(const author::Right& b) const {
+  return author::binary(build::BinaryOp::Max, {*this, b.where}, b);
+}
+
+Reg Reg::min(const author::Right& b) const {
+  return author::binary(build::BinaryOp::Min, {*this, b.where}, b);
+}
+
+const Reg& Reg::update(build::BinaryOp op, const author::Right& b) const {
+  build::update(author::at(b.where), op, *this, b.value);
+  return *this;
+}
+
+// A variable that names nothing yet has nothing to lose, and one that names a register of another
+// trace is refused where it is used.
+void Reg::rebind(const Reg& other) {
+  if (owner != 0 && (id != other.id || owner != other.owner))
+    author::check_rebinding(*this, block_);
+  build::Reg::operator=(other);
+  block_ = author::copied(other);
+}
+
+namespace author {
+
+Reg binary(build::BinaryOp op, const Left& a, const Right& b) {
+  return build::binary(at(b.where), op, a.value, b.value);
+}
+
+Reg compare(build::Comparison how, const Left& a, const Right& b) {
+  return build::compare(at(b.where), how, a.value, b.value);
+}
+
+namespace {
+
+/// The register that an operator of one operand takes.
+template <typename F>
+Reg unary(const Right& a, F&& f) {
+  build::Tracer& tracer = at(a.where);
+  const build::Reg* reg = a.value.reg();
+  return reg == nullptr ? Reg() : Reg(f(tracer, *reg));
+}
+
+}  // namespace
+
+Reg negated(const Right& a) { return unary(a, build::negate); }
+Reg complement(const Right& a) { return unary(a, build::complement); }
+Reg absolute(const Right& a) { return unary(a, build::absolute); }
+
+}  // namespace author
+
+RegArray::Element RegArray::operator[](Index index) const {
+  if (index.value >= 0 && static_cast<std::size_t>(index.value) < regs_.size()) {
+    return Element(regs_[static_cast<std::size_t>(index.value)]);
+  }
+  author::at(index.where)
+      .report({diag::Kind::BadArgument,
+               {"the index of an array", support::concat("below ", regs_.size()),
+                support::concat(index.value)}});
+  return Element(build::Reg{});
 }
 
 namespace reg {
 
-Reg scalar(isa::Type type, std::optional<build::Value> init, std::string_view name,
+Reg scalar(isa::Type type, std::optional<author::Right> init, std::string_view name,
            std::source_location where) {
-  return build::scalar(author::at(where), type, init, name);
+  std::optional<build::Value> value;
+  if (init) value = init->value;
+  return build::scalar(author::at(where), type, value, name);
 }
 
 RegArray array(isa::Type type, std::size_t count, std::string_view name,

@@ -31,8 +31,8 @@ Reg Shared::address(std::source_location where) const {
   return build::address_of(author::at(where), place);
 }
 
-MbarrierRef Mbarriers::operator[](const Index& index) const {
-  return build::mbarrier::at(author::tracer(), *this, index);
+MbarrierRef Mbarriers::operator[](const author::Subscript& index) const {
+  return build::mbarrier::at(author::at(index.where), *this, index.index);
 }
 
 namespace smem {
@@ -54,6 +54,20 @@ Mbarriers mbarrier(std::uint64_t count, std::string_view name, std::source_locat
 
 Reg base(std::string_view name, std::source_location where) {
   return build::shared_base(author::at(where), name);
+}
+
+Reg load(isa::Type type, const author::Place& place, const Guard& guard,
+         std::source_location where) {
+  return build::load_shared(author::at(where), type, place, guard);
+}
+
+void store(isa::Type type, const author::Place& place, const author::Right& value,
+           const Guard& guard) {
+  build::store_shared(author::at(value.where), type, place, build::as_operand(value.value), guard);
+}
+
+Index apply_swizzle(const Index& offset, Swizzle swizzle, std::source_location where) {
+  return build::apply_swizzle(author::at(where), swizzle, offset);
 }
 
 }  // namespace smem

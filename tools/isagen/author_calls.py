@@ -100,15 +100,13 @@ class _Opcode:
             members[member] = f"{self._name(target)}<M..., {modifier}>"
         opcode = self.names.opcodes.qualified(self.opcode)
         base = f" : Spelled<{name}<M...>, {opcode}, M...>" if state.ends else ""
-        body = "".join(f"  static const {kind}& {member};\n" for member, kind in members.items())
-        # References, and defined outside: compilers wait until somebody uses one.
-        definitions = "".join(
-            "template <Modifier... M>\n"
-            f"inline const {kind}& {name}<M...>::{member} = kOne<{kind}>;\n"
+        # References: what one refers to is instantiated where somebody uses it.
+        body = "".join(
+            f"  static inline const {kind}& {member} = kOne<{kind}>;\n"
             for member, kind in members.items()
         )
         body += _calls(state.ends)
-        return f"template <Modifier... M>\nstruct {name}{base} {{\n{body}}};\n{definitions}"
+        return f"template <Modifier... M>\nstruct {name}{base} {{\n{body}}};\n"
 
 
 def _calls(ends: tuple[Signature, ...]) -> str:

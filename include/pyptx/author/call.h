@@ -40,7 +40,6 @@ struct Spelled {  // NOLINT(bugprone-crtp-constructor-accessibility)
     guarded.guard = condition;
     return guarded;
   }
-  Self at(const build::Reg& predicate) const { return at(Guard{predicate, false}); }
 
  protected:
   void insert(std::initializer_list<Operand> operands, const std::source_location& where) const {

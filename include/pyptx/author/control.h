@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Control flow of pyptx::ptx; a block is a function. See pyptx/build/control.h.
+// Control flow of pyptx::ptx; a block is a function. A condition is a predicate register, or `!p`.
+// See pyptx/build/control.h.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +20,37 @@ using Where = std::source_location;
 /// if (condition) { then } else { otherwise }
 void if_(const Guard& condition, const Block& then, const Block& otherwise = {},
          Where where = Where::current());
-inline void if_(const Reg& predicate, const Block& then, const Block& otherwise = {},
-                Where where = Where::current()) {
-  if_(Guard{predicate, false}, then, otherwise, where);
-}
 /// label: body; @again bra label. The guard is read where the block ends.
 void loop(std::string label, const Guard& again, const Block& body, Where where = Where::current());
 /// A run-time loop: start, start + step, ... while below stop.
 void range(const author::Right& start, const author::Right& stop,
-           const std::function<void(Reg)>& body, const author::Right& step = 1,
+           const std::function<void(const Reg&)>& body, const author::Right& step = 1,
            Where where = Where::current());
-/// Runs `body` for 0 ... total - 1, `unroll` times per trip of a run-time loop.
+/// Runs `body` for 0 ... total - 1, `unroll` times per trip of a run-time loop. The index is a
+/// register, also where the loop is written out.
 void kloop(const author::Right& total, std::int64_t unroll,
-           const std::function<void(build::Value)>& body, std::string_view label = "kloop",
+           const std::function<void(const Reg&)>& body, std::string_view label = "kloop",
            Where where = Where::current());
 /// { ... }: names declared inside end with it.
 void scope(const Block& body, Where where = Where::current());
+/// What `body` emits stands between comments with this name, and an error in it says so.
+void intrinsic(std::string_view name, const Block& body, Where where = Where::current());
 
 void label(std::string_view name, Where where = Where::current());
 void bra(std::string_view label, const Guard& guard = {}, Where where = Where::current());
 void ret(const Guard& guard = {}, Where where = Where::current());
 void trap(const Guard& guard = {}, Where where = Where::current());
+/// Ends the launch with an assertion error where `condition` does not hold.
+void assert_(const Guard& condition, std::string_view message, Where where = Where::current());
+
 void comment(std::string_view text, Where where = Where::current());
 /// Text that goes into the function as it is, unchecked.
 void raw(std::string_view text, Where where = Where::current());
+void pragma(std::string_view text, Where where = Where::current());
+/// .file number "name", and .loc file line column of one that is declared; the trace then adds
+/// none.
+void file(std::uint32_t number, std::string_view name, Where where = Where::current());
+void loc(std::uint32_t file, std::uint32_t line, std::uint32_t column = 0,
+         Where where = Where::current());
 
 }  // namespace pyptx::ptx

@@ -4,8 +4,6 @@
 // and other constants are the body's captured values; launching is pyptx/interop's.
 #pragma once
 
-#include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +12,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,14 +45,31 @@ struct KernelOptions {
   std::string dynamic_shared_name = "dyn_smem";
   std::vector<std::pair<isa::Type, std::string>> raw_params{};  // after the tensors
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> directives{};
+  /// .file and .loc lines, for profilers and SASS; default: unless PYPTX_LINEINFO is 0.
+  std::optional<bool> line_info{};
 };
 
-/// A traced kernel.
+/// A traced kernel. The module is nobody else's.
 struct Traced {
   std::shared_ptr<const ir::Module> module;
   std::vector<std::string> map_tensors;  // whose descriptors are parameters, in this order
   std::uint64_t dynamic_shared_bytes = 0;
 };
+
+namespace author {
+
+template <std::size_t>
+using EachTensor = const Tensor&;
+
+template <typename F, std::size_t... I>
+constexpr bool takes_tensors(std::index_sequence<I...>) {
+  return std::is_invocable_v<F&, EachTensor<I>...>;
+}
+
+/// `{}`, in place of the names of tensors.
+struct NoTensors {};
+
+}  // namespace author
 
 class Kernel {
  public:
@@ -69,38 +85,42 @@ class Kernel {
   template <std::size_t N, typename F>
   Kernel(std::string name, const char* const (&tensors)[N], KernelOptions options, F body)
       : Kernel(std::move(name), std::vector<std::string>(tensors, tensors + N), std::move(options),
-               [body = std::move(body)](std::span<const Tensor> given) {
-                 [&]<std::size_t... I>(std::index_sequence<I...>) {
-                   body(given[I]...);
-                 }(std::make_index_sequence<N>());
-               }) {}
+               spread<N>(std::move(body))) {}
 
-  /// Runs the body. The first mistake is the error, its places resolved. Safe on several threads
-  /// as far as the body is.
+  /// The body of a kernel without tensors takes nothing.
+  template <typename F>
+    requires(!std::is_convertible_v<F, Body>)
+  Kernel(std::string name, author::NoTensors, KernelOptions options, F body)
+      : Kernel(std::move(name), std::vector<std::string>(), std::move(options),
+               spread<0>(std::move(body))) {}
+
+  /// Runs the body. The first mistake is the error, its places resolved. Throws nothing but what
+  /// the body's own code throws. Safe on several threads as far as the body is.
   diag::Result<Traced> trace() const;
   /// The text of trace().
   diag::Result<std::string> ptx() const;
   const std::string& name() const { return name_; }
 
  private:
+  template <std::size_t N, typename F>
+  static Body spread(F body) {
+    constexpr bool kTakesThem = author::takes_tensors<F>(std::make_index_sequence<N>());
+    static_assert(kTakesThem, "the body of a Kernel takes one `const Tensor&` for each name");
+    if constexpr (kTakesThem) {
+      return [body = std::move(body)](std::span<const Tensor> given) mutable {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          body(given[I]...);
+        }(std::make_index_sequence<N>());
+      };
+    } else {
+      return {};
+    }
+  }
+
   std::string name_;
   std::vector<std::string> tensors_;
   KernelOptions options_;
   Body body_;
 };
 
-namespace ptx {
-
-/// The global address that a tensor's parameter holds.
-Reg global_ptr(const Tensor& tensor, std::source_location where = std::source_location::current());
-/// One per tensor: `auto [px, py] = ptx::global_ptrs(X, Y);`
-template <std::same_as<Tensor>... T>
-std::array<Reg, sizeof...(T)> global_ptrs(const T&... tensors) {
-  return {global_ptr(tensors)...};
-}
-/// The value of a parameter.
-Reg param(isa::Type type, std::string_view name, std::optional<build::Reg> destination = {},
-          std::source_location where = std::source_location::current());
-
-}  // namespace ptx
 }  // namespace pyptx

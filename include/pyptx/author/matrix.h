@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix instructions of one warp and of the fifth-generation TensorCore, small asynchronous
-// copies, output and assertions of pyptx::ptx: the functions of pyptx/build for the kernel being
-// written on this thread.
+// Matrix instructions of one warp and of a warpgroup: the functions of pyptx/build for the kernel
+// being written on this thread. Fragments are arrays of registers, tiles are shared memory, here as
+// in tcgen05.h. Those of the fifth-generation TensorCore are there.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <source_location>
-#include <string_view>
 #include <vector>
 
-#include "pyptx/author/operand.h"
 #include "pyptx/author/smem.h"
 #include "pyptx/build/mma.h"
-#include "pyptx/build/tcgen05.h"
+#include "pyptx/build/wgmma.h"
 
 namespace pyptx::ptx {
 
@@ -24,60 +21,40 @@ using Registers = std::vector<build::Reg>;
 
 namespace mma {
 using build::mma::Arguments;
+using build::mma::BlockScale;
+using build::mma::Sparsity;
 /// D = A * B + C
 void sync(const Arguments& arguments, Where where = Where::current());
 }  // namespace mma
 
-void ldmatrix(const Registers& destination, const build::SharedPlace& source,
+void ldmatrix(const Registers& destination, const author::Place& source,
               const build::mma::MoveOptions& options = {}, Where where = Where::current());
-void stmatrix(const build::SharedPlace& destination, const Registers& source,
+void stmatrix(const author::Place& destination, const Registers& source,
               const build::mma::MoveOptions& options = {}, Where where = Where::current());
+/// See build::mma::stmatrix_x4_trans_f32_bf16.
+void stmatrix_x4_trans_f32_bf16(const Registers& fragment, const author::Place& base,
+                                const Reg& lane, std::int64_t row_stride,
+                                const build::mma::Scratch& scratch = {},
+                                Where where = Where::current());
 
-namespace tcgen05 {
-using build::tcgen05::CommitOptions;
-using build::tcgen05::CopyOptions;
-using build::tcgen05::MmaArguments;
-using build::tcgen05::MoveOptions;
-using build::tcgen05::TmemPlace;
+namespace wgmma {
+using author::Place;
+using build::wgmma::DescriptorFields;
+using build::wgmma::MmaArguments;
+using build::wgmma::Sparsity;
 
-void alloc(const build::SharedPlace& address, const Index& columns, int cta_group = 1,
-           Where where = Where::current());
-void dealloc(const Reg& address, const Index& columns, int cta_group = 1,
-             Where where = Where::current());
-void relinquish_alloc_permit(int cta_group = 1, Where where = Where::current());
-Reg descriptor(const build::SharedPlace& place, const layout::Tcgen05MatrixDescriptor& fields,
-               Where where = Where::current());
-/// D = A * B (+ D)
-void mma(const MmaArguments& arguments, Where where = Where::current());
-void ld(const Registers& destination, const TmemPlace& source, const MoveOptions& options,
-        Where where = Where::current());
-void st(const TmemPlace& destination, const Registers& source, const MoveOptions& options,
-        Where where = Where::current());
-void cp(const TmemPlace& destination, const Index& descriptor, std::string_view shape,
-        const CopyOptions& options = {}, Where where = Where::current());
-void commit(const MbarrierRef& barrier, const CommitOptions& options = {},
-            Where where = Where::current());
-void wait_ld(Where where = Where::current());
-void wait_st(Where where = Where::current());
-void fence_before_thread_sync(Where where = Where::current());
-void fence_after_thread_sync(Where where = Where::current());
-}  // namespace tcgen05
-
-namespace cp_async {
-/// `bytes` (4, 8 or 16) from a global address; with `source_bytes` the rest is zeros.
-void ca(const build::SharedPlace& destination, const Address& source, std::int64_t bytes,
-        std::optional<Index> source_bytes = {}, Where where = Where::current());
-void cg(const build::SharedPlace& destination, const Address& source, std::int64_t bytes = 16,
-        std::optional<Index> source_bytes = {}, Where where = Where::current());
+void mma_async(const MmaArguments& arguments, Where where = Where::current());
+void fence(Where where = Where::current());
 void commit_group(Where where = Where::current());
 void wait_group(std::int64_t pending, Where where = Where::current());
-void wait_all(Where where = Where::current());
-}  // namespace cp_async
-
-/// Prints from the running kernel; conversions are held against the values' types.
-void printf(std::string_view format, std::initializer_list<author::Right> values = {},
-            Where where = Where::current());
-/// Ends the launch with an assertion error where `condition` does not hold.
-void assert_(const Guard& condition, std::string_view message, Where where = Where::current());
-
+Reg make_descriptor(const Place& place, const DescriptorFields& fields,
+                    Where where = Where::current());
+/// Of a tile of `shape` as stored.
+Reg auto_descriptor(const Place& place, isa::Type type, std::initializer_list<std::uint64_t> shape,
+                    layout::Major major, Where where = Where::current());
+Reg masked_descriptor(const Place& place, std::int64_t byte_offset = 0,
+                      std::int64_t mask = build::wgmma::kAddressMask,
+                      std::uint64_t const_bits = build::wgmma::kDescriptor128B,
+                      Where where = Where::current());
+}  // namespace wgmma
 }  // namespace pyptx::ptx

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,9 +76,11 @@ struct Element : Operand {
   Element(const char* text) : Operand{{}, text} {}  // NOLINT(*-explicit-*)
 };
 
-ir::Operand vector(std::span<const Element> elements);
-ir::Operand vector(std::span<const build::Reg> regs);
-ir::Operand place(const build::SharedPlace& shared);
+using Where = std::source_location;
+
+ir::Operand vector(std::span<const Element> elements, const Where& where);
+ir::Operand vector(std::span<const build::Reg> regs, const Where& where);
+ir::Operand place(const build::SharedPlace& shared, const Where& where);
 
 /// A parameter whose place takes `kKinds`.
 template <Is kKinds>
@@ -106,21 +109,21 @@ struct Arg : Operand {
   Arg(const Address& address)
     requires(Arg::takes(Is::Place | Is::Parts))
       : Operand{address.operand, {}} {}
-  Arg(const build::SharedView& view)
+  Arg(const build::SharedView& view, const Where& where = Where::current())
     requires(Arg::takes(Is::Place))
-      : Operand{author::place(view.place), {}} {}
-  Arg(const build::MbarrierRef& barrier)
+      : Operand{author::place(view.place, where), {}} {}
+  Arg(const build::MbarrierRef& barrier, const Where& where = Where::current())
     requires(Arg::takes(Is::Place))
-      : Operand{author::place(barrier.place), {}} {}
-  Arg(std::initializer_list<Element> elements)
+      : Operand{author::place(barrier.place, where), {}} {}
+  Arg(std::initializer_list<Element> elements, const Where& where = Where::current())
     requires(Arg::takes(Is::Vector))
-      : Operand{vector(std::span(elements.begin(), elements.size())), {}} {}
-  Arg(const RegArray& array)
+      : Operand{vector(std::span(elements.begin(), elements.size()), where), {}} {}
+  Arg(const RegArray& array, const Where& where = Where::current())
     requires(Arg::takes(Is::Vector))
-      : Operand{vector(std::span<const build::Reg>(array.regs())), {}} {}
-  Arg(const std::vector<build::Reg>& regs)
+      : Operand{vector(std::span<const build::Reg>(array.regs()), where), {}} {}
+  Arg(const std::vector<build::Reg>& regs, const Where& where = Where::current())
     requires(Arg::takes(Is::Vector))
-      : Operand{vector(std::span<const build::Reg>(regs)), {}} {}
+      : Operand{vector(std::span<const build::Reg>(regs), where), {}} {}
   Arg(const Pair& pair)
     requires(Arg::takes(Is::Pair))
       : Operand{pair.operand, {}} {}
@@ -142,14 +145,20 @@ struct Arg : Operand {
 namespace ptx {
 
 /// [base+offset]
-Address addr(const build::Reg& base, std::int64_t offset = 0);
-Address addr(std::string_view variable, std::int64_t offset = 0);
-Address addr(const build::SharedPlace& shared, std::int64_t offset = 0);
+Address addr(const build::Reg& base, std::int64_t offset = 0,
+             author::Where where = author::Where::current());
+Address addr(std::string_view variable, std::int64_t offset = 0,
+             author::Where where = author::Where::current());
+Address addr(const build::SharedPlace& shared, std::int64_t offset = 0,
+             author::Where where = author::Where::current());
 /// [map, {c0, c1, ...}]
-Address addr(const build::Reg& map, std::initializer_list<author::Element> coordinates);
+Address addr(const build::Reg& map, std::initializer_list<author::Element> coordinates,
+             author::Where where = author::Where::current());
 /// first|second; "_" drops one.
-Pair pipe(const author::Element& first, const author::Element& second);
-Parenthesized list(std::initializer_list<author::Element> elements);
+Pair pipe(const author::Element& first, const author::Element& second,
+          author::Where where = author::Where::current());
+Parenthesized list(std::initializer_list<author::Element> elements,
+                   author::Where where = author::Where::current());
 
 }  // namespace ptx
 }  // namespace pyptx

@@ -2,7 +2,12 @@
 //
 // Registers and the operators on them, with the names and meanings of Python's pyptx.reg. An
 // operator emits; where two operands of one C++ expression both emit, C++ does not say which comes
-// first, so give one of them a name. `==` and `!=` carry no source line of their own.
+// first, so give one of them a name.
+//
+// A Reg is the name of a register, as a pointer is the name of an object. `a += b` and `a.set(b)`
+// write the register, as instructions do; `a = b` only makes `a` name another one. That is why
+// `const Reg` can be written, and cannot be made to name anything else: declare registers const.
+// Inside a block that runs never or many times `a = b` is refused where `a` is of outside.
 #pragma once
 
 #include <concepts>
@@ -10,9 +15,8 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
-#include <string>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "pyptx/author/trace.h"
@@ -27,18 +31,14 @@ concept Literal = std::integral<T> || std::floating_point<T>;
 template <typename T>
 concept RegisterLike = std::convertible_to<T, build::Reg>;
 
+class Reg;
+
 namespace author {
 
-/// What stands right of an operator, and where.
-struct Right {
+/// A register or a literal, and where it is written.
+struct Placed {
   build::Value value;
   std::source_location where;
-
-  template <typename T>
-    requires Literal<T> || RegisterLike<T>
-  Right(const T& given,  // NOLINT(*-explicit-*)
-        std::source_location from = std::source_location::current())
-      : value(value_of(given)), where(from) {}
 
   template <typename T>
   static build::Value value_of(const T& given) {
@@ -52,48 +52,81 @@ struct Right {
   }
 };
 
+/// What stands left of an operator. Two types, so that none of two operands fits better.
+struct Left : Placed {
+  template <typename T>
+    requires Literal<T> || std::derived_from<T, Reg>
+  Left(const T& given,  // NOLINT(*-explicit-*)
+       std::source_location from = std::source_location::current())
+      : Placed{value_of(given), from} {}
+};
+
+/// What stands right of one, and what else may be a register or a literal.
+struct Right : Placed {
+  template <typename T>
+    requires Literal<T> || RegisterLike<T>
+  Right(const T& given,  // NOLINT(*-explicit-*)
+        std::source_location from = std::source_location::current())
+      : Placed{value_of(given), from} {}
+};
+
 }  // namespace author
 
-/// A register. Copies name the same one; `a += b` writes it, `a = b` makes `a` name another.
+/// A register. Copies name the same one.
 class Reg : public build::Reg {
  public:
   Reg() = default;
-  Reg(build::Reg reg) : build::Reg(reg) {}  // NOLINT(*-explicit-*)
-
-  Reg& operator+=(const author::Right& b) { return update(build::BinaryOp::Add, b); }
-  Reg& operator-=(const author::Right& b) { return update(build::BinaryOp::Sub, b); }
-  Reg& operator*=(const author::Right& b) { return update(build::BinaryOp::Mul, b); }
-  Reg& operator<<=(const author::Right& b) { return update(build::BinaryOp::Shl, b); }
-  Reg& operator>>=(const author::Right& b) { return update(build::BinaryOp::Shr, b); }
-  Reg& operator&=(const author::Right& b) { return update(build::BinaryOp::And, b); }
-  Reg& operator|=(const author::Right& b) { return update(build::BinaryOp::Or, b); }
-  Reg& operator^=(const author::Right& b) { return update(build::BinaryOp::Xor, b); }
-
-  Reg max(const author::Right& b) const { return binary(build::BinaryOp::Max, *this, b); }
-  Reg min(const author::Right& b) const { return binary(build::BinaryOp::Min, *this, b); }
-
-  static Reg binary(build::BinaryOp op, build::Value a, const author::Right& b) {
-    return build::binary(author::at(b.where), op, a, b.value);
-  }
-  static Reg compare(build::Comparison how, build::Value a, const author::Right& b) {
-    return build::compare(author::at(b.where), how, a, b.value);
-  }
-
- private:
-  Reg& update(build::BinaryOp op, const author::Right& b) {
-    build::update(author::at(b.where), op, *this, b.value);
+  Reg(build::Reg reg) : build::Reg(reg), block_(author::block()) {}  // NOLINT(*-explicit-*)
+  // A copy is another variable, made in the block that is being written.
+  Reg(const Reg& other) : build::Reg(other), block_(author::copied(other)) {}
+  Reg(Reg&& other) noexcept = default;
+  /// Names the register of `other`, and writes nothing. Rebinding.
+  Reg& operator=(const Reg& other) {
+    rebind(other);
     return *this;
   }
+  Reg& operator=(Reg&& other) noexcept {
+    rebind(other);
+    return *this;
+  }
+  ~Reg() = default;
+
+  const Reg& operator+=(const author::Right& b) const { return update(build::BinaryOp::Add, b); }
+  const Reg& operator-=(const author::Right& b) const { return update(build::BinaryOp::Sub, b); }
+  const Reg& operator*=(const author::Right& b) const { return update(build::BinaryOp::Mul, b); }
+  const Reg& operator<<=(const author::Right& b) const { return update(build::BinaryOp::Shl, b); }
+  const Reg& operator>>=(const author::Right& b) const { return update(build::BinaryOp::Shr, b); }
+  const Reg& operator&=(const author::Right& b) const { return update(build::BinaryOp::And, b); }
+  const Reg& operator|=(const author::Right& b) const { return update(build::BinaryOp::Or, b); }
+  const Reg& operator^=(const author::Right& b) const { return update(build::BinaryOp::Xor, b); }
+  /// Writes `value` into the register; an instruction whose result it is writes there itself.
+  const Reg& set(const author::Right& value) const;
+  const Reg& set(Reg&& result) const;
+
+  Reg max(const author::Right& b) const;
+  Reg min(const author::Right& b) const;
+
+ private:
+  const Reg& update(build::BinaryOp op, const author::Right& b) const;
+  void rebind(const Reg& other);
+
+  std::uint32_t block_ = 0;  // where this variable was made, or named its register
 };
 
+namespace author {
+
+Reg binary(build::BinaryOp op, const Left& a, const Right& b);
+Reg compare(build::Comparison how, const Left& a, const Right& b);
+Reg negated(const Right& a);
+Reg complement(const Right& a);
+Reg absolute(const Right& a);
+
+}  // namespace author
+
 // The language has no other way to say "the same for each operator".
-#define PYPTX_OPERATOR(symbol, function, op)                                    \
-  inline Reg operator symbol(const Reg& a, const author::Right& b) {            \
-    return Reg::function(op, a, b);                                             \
-  }                                                                             \
-  template <Literal T>                                                          \
-  Reg operator symbol(T a, const Reg& b) {                                      \
-    return Reg::function(op, author::Right::value_of(a), author::Right(b, {})); \
+#define PYPTX_OPERATOR(symbol, function, op)                                  \
+  inline Reg operator symbol(const author::Left& a, const author::Right& b) { \
+    return author::function(op, a, b);                                        \
   }
 PYPTX_OPERATOR(+, binary, build::BinaryOp::Add)
 PYPTX_OPERATOR(-, binary, build::BinaryOp::Sub)
@@ -107,58 +140,80 @@ PYPTX_OPERATOR(<, compare, build::Comparison::Lt)
 PYPTX_OPERATOR(<=, compare, build::Comparison::Le)
 PYPTX_OPERATOR(>, compare, build::Comparison::Gt)
 PYPTX_OPERATOR(>=, compare, build::Comparison::Ge)
+PYPTX_OPERATOR(==, compare, build::Comparison::Eq)
+PYPTX_OPERATOR(!=, compare, build::Comparison::Ne)
 #undef PYPTX_OPERATOR
-
-/// A Reg, or something that stands for one here (an element of an array).
-template <typename T>
-concept AuthorRegister = std::derived_from<T, Reg> || requires { typename T::StandsForRegister; };
-
-template <typename A, typename B>
-concept Comparable =
-    (AuthorRegister<A> && (AuthorRegister<B> || Literal<B>)) || (Literal<A> && AuthorRegister<B>);
-
-template <typename A, typename B>
-  requires Comparable<A, B>
-Reg operator==(const A& a, const B& b) {
-  return Reg::compare(build::Comparison::Eq, author::Right::value_of(a), author::Right(b, {}));
-}
-template <typename A, typename B>
-  requires Comparable<A, B>
-Reg operator!=(const A& a, const B& b) {
-  return Reg::compare(build::Comparison::Ne, author::Right::value_of(a), author::Right(b, {}));
-}
 
 /// A predicate read as its opposite, for a guard or an operand.
 inline Guard operator!(const Reg& predicate) { return {predicate, true}; }
 /// not.bN or not.pred
-inline Reg operator~(const Reg& a) { return build::complement(author::tracer(), a); }
-inline Reg operator-(const Reg& a) { return build::negate(author::tracer(), a); }
-inline Reg abs(const Reg& a) { return build::absolute(author::tracer(), a); }
+inline Reg operator~(const author::Right& a) { return author::complement(a); }
+inline Reg operator-(const author::Right& a) { return author::negated(a); }
+template <std::derived_from<Reg> T>
+Reg abs(const T& a, std::source_location where = std::source_location::current()) {
+  return author::absolute({a, where});
+}
 
 /// Registers of one type.
 class RegArray {
  public:
-  /// One of them. Assigning a result makes its instruction write the element directly.
-  class Element {
+  /// One of them: a register whose `=` writes it, so that `a[i] = x + y` is one instruction.
+  class Element : public Reg {
    public:
-    using StandsForRegister = void;
-    explicit Element(const Reg& reg) : reg_(reg) {}
+    explicit Element(const build::Reg& reg) : Reg(reg) {}
     Element(const Element&) = default;
     ~Element() = default;
-    operator Reg() const { return reg_; }         // NOLINT(*-explicit-*)
-    operator build::Reg() const { return reg_; }  // NOLINT(*-explicit-*)
-    Element& operator=(Reg&& result);
-    Element& operator=(const author::Right& value);
-    Element& operator=(const Element& other) { return *this = author::Right(other.reg_); }
+    const Element& operator=(const author::Right& value) const {
+      set(value);
+      return *this;
+    }
+    const Element& operator=(Reg&& result) const {
+      set(std::move(result));
+      return *this;
+    }
+    Element& operator=(const Element& other) {
+      set(other);
+      return *this;
+    }
+  };
+
+  class Iterator {
+   public:
+    using value_type = Element;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    explicit Iterator(const build::Reg* at) : at_(at) {}
+    Element operator*() const { return Element(*at_); }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
 
    private:
-    Reg reg_;
+    const build::Reg* at_ = nullptr;
+  };
+
+  /// A number of an element, and where it is written.
+  struct Index {
+    std::int64_t value;
+    std::source_location where;
+
+    template <std::integral T>
+    Index(T number,  // NOLINT(*-explicit-*)
+          std::source_location from = std::source_location::current())
+        : value(static_cast<std::int64_t>(number)), where(from) {}
   };
 
   RegArray() = default;
   RegArray(const std::vector<build::Reg>& regs, isa::Type type) : regs_(regs), type_(type) {}
 
-  Element operator[](std::size_t index) const { return Element(regs_.at(index)); }
+  /// BadArgument where there is none.
+  Element operator[](Index index) const;
+  Iterator begin() const { return Iterator(regs_.data()); }
+  Iterator end() const { return Iterator(regs_.data() + regs_.size()); }
   std::size_t size() const { return regs_.size(); }
   isa::Type dtype() const { return type_; }
   const std::vector<build::Reg>& regs() const { return regs_; }
@@ -172,7 +227,7 @@ class RegArray {
 namespace reg {
 
 /// A fresh register, holding `init` where it is given.
-Reg scalar(isa::Type type, std::optional<build::Value> init = {}, std::string_view name = {},
+Reg scalar(isa::Type type, std::optional<author::Right> init = {}, std::string_view name = {},
            std::source_location where = std::source_location::current());
 RegArray array(isa::Type type, std::size_t count, std::string_view name = {},
                std::source_location where = std::source_location::current());

@@ -3,10 +3,12 @@
 // Shared memory, with the names and meanings of Python's pyptx.smem. See pyptx/build/shared.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
 #include <string_view>
+#include <utility>
 
 #include "pyptx/author/reg.h"
 #include "pyptx/build/mbarrier.h"
@@ -19,6 +21,31 @@ using build::MbarrierRef;
 using build::SharedOptions;
 using layout::Swizzle;
 
+namespace author {
+
+/// What stands between brackets, and where.
+struct Subscript {
+  Index index;
+  std::source_location where;
+
+  template <std::convertible_to<Index> T>
+  Subscript(const T& given,  // NOLINT(*-explicit-*)
+            std::source_location from = std::source_location::current())
+      : index(given), where(from) {}
+};
+
+/// A shared address: an allocation or a part of one, an mbarrier, a 32-bit register.
+struct Place : build::SharedPlace {
+  Place(const build::SharedPlace& place) : build::SharedPlace(place) {}  // NOLINT(*-explicit-*)
+  Place(const build::SharedView& view)
+      : build::SharedPlace(view.whole()) {}                                 // NOLINT(*-explicit-*)
+  Place(const MbarrierRef& barrier) : build::SharedPlace(barrier.place) {}  // NOLINT(*-explicit-*)
+  Place(const build::Reg& address)
+      : build::SharedPlace(of_register(address)) {}  // NOLINT(*-explicit-*)
+};
+
+}  // namespace author
+
 /// An allocation, or a part of one.
 class Shared : public build::SharedView {
  public:
@@ -28,7 +55,7 @@ class Shared : public build::SharedView {
   /// That stage: fewer indices than dimensions.
   Shared at(std::initializer_list<Index> indices,
             std::source_location where = std::source_location::current()) const;
-  Shared operator[](const Index& index) const { return at({index}); }
+  Shared operator[](const author::Subscript& index) const { return at({index.index}, index.where); }
   /// The element with one index per dimension, the swizzle applied.
   Reg load(std::initializer_list<Index> indices,
            std::source_location where = std::source_location::current()) const;
@@ -43,7 +70,7 @@ class Mbarriers : public build::MbarrierArray {
   Mbarriers() = default;
   Mbarriers(build::MbarrierArray array)  // NOLINT(*-explicit-*)
       : build::MbarrierArray(std::move(array)) {}
-  MbarrierRef operator[](const Index& index) const;
+  MbarrierRef operator[](const author::Subscript& index) const;
 };
 
 namespace smem {
@@ -58,6 +85,14 @@ Mbarriers mbarrier(std::uint64_t count, std::string_view name = {},
                    std::source_location where = std::source_location::current());
 /// The address of the dynamic array, or of the block called `name`.
 Reg base(std::string_view name = {}, std::source_location where = std::source_location::current());
+/// One value at a shared address.
+Reg load(isa::Type type, const author::Place& place, const Guard& guard = {},
+         std::source_location where = std::source_location::current());
+void store(isa::Type type, const author::Place& place, const author::Right& value,
+           const Guard& guard = {});
+/// The byte offset `offset` under a swizzle whose pattern starts at offset 0.
+Index apply_swizzle(const Index& offset, Swizzle swizzle,
+                    std::source_location where = std::source_location::current());
 
 }  // namespace smem
 }  // namespace pyptx

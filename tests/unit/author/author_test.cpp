@@ -7,7 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <thread>
+
+#include "golden.h"
 
 namespace pyptx {
 namespace {
@@ -48,7 +52,7 @@ static_assert(Takes<decltype(inst::bra), const char*>);
 
 template <typename F>
 Kernel kernel(F body) {
-  return {"k", {"X"}, {}, body};
+  return {"k", {"X"}, {.line_info = false}, body};
 }
 
 template <typename F>
@@ -109,31 +113,215 @@ TEST(Author, OperatorsTakeLiteralsOnEitherSide) {
   EXPECT_THAT(found, HasSubstr("add.s32 %r0, %r0, 2;\n"));
 }
 
-TEST(Author, AMistakeIsReportedOnItsLine) {
-  std::uint32_t line = 0;
-  const auto found = kernel([&](const Tensor& X) {
-                       const auto [px] = ptx::global_ptrs(X);
-                       line = __LINE__ + 1;
-                       inst::ld.global.f32(reg::scalar(f64), ptx::addr(px));
-                       inst::bar.sync(0);
-                     }).ptx();
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().code(), "PTX0206");
-  ASSERT_TRUE(found.error()->place);
-  EXPECT_EQ(found.error()->place->line, line);
-  EXPECT_THAT(found.error()->place->file, EndsWith("author_test.cpp"));
+TEST(Author, ElementsHaveTheOperatorsOfRegisters) {
+  const std::string found = text([](const Tensor&) {
+    const RegArray v = reg::array(s32, 3);
+    for (const auto& one : v) one = 7;
+    v[0] += 1;
+    v[1] = -v[0];
+    v[2] = v[0].max(v[1]);
+    ptx::trap(v[2] == v[0]);
+    int count = 0;
+    for (const Reg one : v) count += one.id == v.regs()[0].id ? 1 : 0;
+    EXPECT_EQ(count, 1);
+  });
+  EXPECT_THAT(found, HasSubstr("mov.s32 %r0, 7;\n\tmov.s32 %r1, 7;\n\tmov.s32 %r2, 7;\n"
+                               "\tadd.s32 %r0, %r0, 1;\n\tneg.s32 %r1, %r0;\n"
+                               "\tmax.s32 %r2, %r0, %r1;\n"));
+  EXPECT_THAT(found, HasSubstr("@%p0 trap;"));
 }
 
-TEST(Author, AnOperatorsMistakeIsReportedOnItsLine) {
+TEST(Author, AnIndexOutsideOfItsArrayIsReported) {
+  const auto found = kernel([](const Tensor&) {
+                       const RegArray v = reg::array(s32, 3);
+                       v[3] = 1;
+                     }).trace();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message(), "the index of an array must be below 3, got 3");
+}
+
+TEST(Author, RebindingInsideABlockIsReported) {
   std::uint32_t line = 0;
   const auto found = kernel([&](const Tensor&) {
-                       const Reg a = reg::scalar(f32, 1.0);
+                       Reg sum = reg::scalar(u32, 0);
                        line = __LINE__ + 1;
-                       static_cast<void>(a + reg::scalar(u32, 2));
-                     }).ptx();
+                       ptx::range(0, 10, [&](const Reg& i) { sum = sum + i; });
+                     }).trace();
   ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, diag::Kind::Rebinding);
   ASSERT_TRUE(found.error()->place);
   EXPECT_EQ(found.error()->place->line, line);
+  EXPECT_THAT(found.error().message(), HasSubstr("'range_'"));
+}
+
+TEST(Author, RebindingIsShown) {
+  golden::Folder goldens("author");
+  const Kernel k("k", {}, {}, [] {
+    Reg sum = reg::scalar(u32, 0);
+    ptx::loop("top", {}, [&] { sum = sum + 1; });
+  });
+  diag::Diagnostic found = k.trace().error();
+  found->place->file = "kernel.cpp";  // wherever the tree lies
+  found->place->line = found->place->end_line = 3;
+  goldens.expect(found);
+  goldens.expect_complete();
+}
+
+TEST(Author, BothBranchesCannotNameOneVariable) {
+  EXPECT_THAT(
+      text([](const Tensor&) {
+        Reg chosen;
+        const Reg p = ptx::special::tid.x() == 0;
+        ptx::if_(p, [&] { chosen = reg::scalar(u32, 1); }, [&] { chosen = reg::scalar(u32, 2); });
+      }),
+      HasSubstr("PTX0407"));
+}
+
+TEST(Author, WritingIsNoRebindingNorIsANameOfTheBlockItself) {
+  const std::string found = text([](const Tensor&) {
+    const Reg sum = reg::scalar(u32, 0);
+    Reg row = ptx::special::tid.x();
+    row = row + 1;  // before the block
+    ptx::range(0, 10, [&](const Reg& i) {
+      Reg twice = i + i;
+      twice = twice + row;
+      sum += twice;
+      sum.set(sum ^ 3);
+      ptx::scope([&] { twice = twice + 1; });  // runs just once for each turn
+    });
+    row = row + sum;
+  });
+  EXPECT_THAT(found, HasSubstr("xor.b32 %r0, %r0, 3;\n"));
+}
+
+TEST(Author, KernelsWithoutTensorsAreWrittenLikeOthers) {
+  const auto found = Kernel("alone", {}, {}, [] { inst::bar.sync(0); }).ptx();
+  ASSERT_TRUE(found);
+  EXPECT_THAT(*found, HasSubstr(".visible .entry alone()\n"));
+  EXPECT_FALSE(Kernel("none", {}, {}, Kernel::Body()).trace());
+}
+
+TEST(Author, KloopGivesRegisters) {
+  for (const std::int64_t total : {2, 8}) {
+    EXPECT_THAT(text([&](const Tensor&) {
+                  const Reg sum = reg::scalar(u32, 0);
+                  ptx::kloop(total, 2, [&](const Reg& k) { inst::add.u32(sum, sum, k); });
+                }),
+                HasSubstr("add.u32 %r0, %r0, %r"));
+  }
+}
+
+TEST(Author, IntrinsicsAreNamed) {
+  const auto helper = [](bool is_right) {
+    ptx::intrinsic("helper", [&] {
+      const Reg a = reg::scalar(f32, 1.0);
+      if (!is_right) static_cast<void>(a + reg::scalar(u32, 2));
+    });
+  };
+  EXPECT_THAT(text([&](const Tensor&) { helper(true); }),
+              HasSubstr("// begin helper\n\tmov.f32 %f0, 0f3F800000;\n\t// end helper\n"));
+  const auto found = kernel([&](const Tensor&) { helper(false); }).trace();
+  ASSERT_FALSE(found);
+  ASSERT_FALSE(found.error()->notes.empty());
+  EXPECT_THAT(found.error()->notes.back(), HasSubstr("in helper, called at "));
+}
+
+/// The place of the mistake of a body; `marked` is what the caret underlines.
+struct Mistake {
+  std::uint32_t line = 0;
+  std::string marked;
+};
+
+template <typename F>
+Mistake mistake(F body) {
+  const auto found = kernel(body).ptx();
+  if (found || !found.error()->place) return {};
+  const diag::Place& place = *found.error()->place;
+  EXPECT_THAT(place.file, EndsWith("author_test.cpp"));
+  if (place.column == 0) return {place.line, ""};
+  return {place.line, place.source_line.substr(place.column - 1, place.end_column - place.column)};
+}
+
+TEST(Author, AMistakeIsReportedWhereItStands) {
+  std::uint32_t line = 0;
+  const Mistake instruction = mistake([&](const Tensor& X) {
+    const auto [px] = ptx::global_ptrs(X);
+    line = __LINE__ + 1;
+    inst::ld.global.f32(reg::scalar(f64), ptx::addr(px));
+    inst::bar.sync(0);
+  });
+  EXPECT_EQ(instruction.line, line);
+  EXPECT_EQ(instruction.marked, "reg::scalar(f64)");
+  const Mistake operation = mistake([&](const Tensor&) {
+    const Reg a = reg::scalar(f32, 1.0);
+    line = __LINE__ + 1;
+    static_cast<void>(a + reg::scalar(u32, 2));
+  });
+  EXPECT_EQ(operation.line, line);
+  EXPECT_EQ(operation.marked, "reg::scalar(u32, 2)");
+}
+
+// A macro's argument has one line for all of it, so the bodies are not written in EXPECT_EQ.
+TEST(Author, OperatorsAndIndicesKnowTheirLine) {
+  std::uint32_t line = 0;
+  const Mistake shift = mistake([&](const Tensor&) {
+    const Reg p = reg::scalar(f32, 1.0);
+    line = __LINE__ + 1;
+    static_cast<void>(3 << p);
+  });
+  EXPECT_EQ(shift.line, line);
+  EXPECT_EQ(shift.marked, "p");
+  const Mistake comparison = mistake([&](const Tensor&) {
+    const Reg a = reg::scalar(f32, 1.0);
+    const Reg b = reg::scalar(u32, 1);
+    line = __LINE__ + 1;
+    static_cast<void>(a == b);
+  });
+  EXPECT_EQ(comparison.line, line);
+  EXPECT_EQ(comparison.marked, "b");
+  const Mistake complement = mistake([&](const Tensor&) {
+    const Reg a = reg::scalar(f32, 1.0);
+    line = __LINE__ + 1;
+    static_cast<void>(~a);
+  });
+  EXPECT_EQ(complement.line, line);
+  EXPECT_EQ(complement.marked, "a");
+  const Mistake subscript = mistake([&](const Tensor&) {
+    const Shared tile = smem::alloc(f32, {4, 4});
+    line = __LINE__ + 1;
+    static_cast<void>(tile[4]);
+  });
+  EXPECT_EQ(subscript.line, line);
+  EXPECT_EQ(subscript.marked, "tile[4]");
+  const Mistake pointers = mistake([&](const Tensor&) {
+    const Tensor other("Y", false);
+    line = __LINE__ + 1;
+    const auto [py] = ptx::global_ptrs(other);
+  });
+  EXPECT_EQ(pointers.line, line);
+  EXPECT_EQ(pointers.marked, "ptx::global_ptrs(other)");
+}
+
+TEST(Author, AGuardBeforeTheCallIsPartOfIt) {
+  const Mistake found = mistake([&](const Tensor& X) {
+    const auto [px] = ptx::global_ptrs(X);
+    const Reg p = px == 0;
+    inst::st.global.f32.at(p)(ptx::addr(px), px);
+  });
+  EXPECT_EQ(found.marked, "px");
+}
+
+TEST(Author, LinesOfTheSourceAreInTheText) {
+  KernelOptions options;
+  options.line_info = true;
+  const std::uint32_t line = __LINE__ + 1;
+  const auto found = Kernel("k", {}, options, [] { inst::bar.sync(0); }).ptx();
+  ASSERT_TRUE(found);
+  EXPECT_THAT(*found, HasSubstr("author_test.cpp\""));
+  EXPECT_THAT(*found, HasSubstr("\t.loc 1 " + std::to_string(line) + " "));
+  options.line_info = false;
+  const auto bare = Kernel("k", {}, options, [] { inst::bar.sync(0); }).ptx();
+  EXPECT_THAT(*bare, ::testing::Not(HasSubstr(".loc")));
 }
 
 TEST(Author, TheTargetDecidesAvailability) {
@@ -145,10 +333,29 @@ TEST(Author, TheTargetDecidesAvailability) {
   EXPECT_THAT(found.error().message(), HasSubstr("sm_90a"));
 }
 
-TEST(Author, NothingHappensOutsideAKernel) {
+TEST(Author, WhatIsWrittenOutsideABodyFailsTheNextTrace) {
+  const std::uint32_t line = __LINE__ + 1;
   const Reg r = reg::scalar(u32, 1);
   inst::add.u32(r, r, 1);
-  EXPECT_EQ(author::tracer().take_error()->kind, diag::Kind::NoTrace);
+  const auto found = kernel([](const Tensor&) {}).trace();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, diag::Kind::NoTrace);
+  ASSERT_TRUE(found.error()->place);
+  EXPECT_EQ(found.error()->place->line, line) << "the first of the two";
+  EXPECT_TRUE(kernel([](const Tensor&) {}).trace()) << "it is told once";
+}
+
+TEST(Author, AnotherThreadThanTheTracesIsOutsideOfIt) {
+  const auto found =
+      kernel([](const Tensor&) { std::thread([] { inst::bar.sync(0); }).join(); }).trace();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, diag::Kind::NoTrace);
+}
+
+TEST(Author, ATargetThatIsNoneIsRefused) {
+  const auto found = Kernel("k", {}, {.target = {12}}, [] {}).trace();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message(), "unknown target 'sm_12'");
 }
 
 TEST(Author, TracingTwiceGivesTheSameText) {

@@ -28,24 +28,21 @@ TEST(Matrix, AmpereFragmentsAndCopies) {
   const std::string found = text({80, 0}, [](const Tensor& X) {
     const auto [px] = ptx::global_ptrs(X);
     const Shared tile = smem::alloc(f16, {16, 16});
-    ptx::cp_async::cg(tile.place, ptx::addr(px));
+    ptx::cp_async::cg(tile, ptx::addr(px));
     ptx::cp_async::commit_group();
     ptx::cp_async::wait_group(0);
     const RegArray a = reg::array(b32, 4);
     const RegArray b = reg::array(b32, 2);
     const RegArray c = reg::array(f32, 4);
-    ptx::ldmatrix(a, tile.place);
+    ptx::ldmatrix(a, tile);
     ptx::mma::Arguments product;
     product.shape = {16, 8, 16};
     product.type_d = product.type_c = f32;
     product.type_a = product.type_b = f16;
-    const auto operands = [](const RegArray& array) {
-      return std::vector<ir::Operand>(array.regs().begin(), array.regs().end());
-    };
-    product.d = operands(c);
-    product.a = operands(a);
-    product.b = operands(b);
-    product.c = operands(c);
+    product.d = c;
+    product.a = a;
+    product.b = b;
+    product.c = c;
     ptx::mma::sync(product);
     ptx::printf("%f\n", {c[0]});
   });
@@ -59,10 +56,10 @@ TEST(Matrix, AmpereFragmentsAndCopies) {
 TEST(Matrix, TensorMemory) {
   const std::string found = text({100, 'a'}, [](const Tensor&) {
     const Shared slot = smem::alloc(u32, {1});
-    ptx::tcgen05::alloc(slot.place, 64);
+    ptx::tcgen05::alloc(slot, 64);
     const Reg tmem = slot.load({0});
     const RegArray out = reg::array(b32, 4);
-    ptx::tcgen05::ld(out, {tmem}, {.shape = "32x32b", .count = 4});
+    ptx::tcgen05::ld(out, tmem, {.shape = "32x32b", .count = 4});
     ptx::tcgen05::wait_ld();
     ptx::tcgen05::dealloc(tmem, 64);
   });

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fifth-generation TensorCore in pyptx::ptx::tcgen05. See pyptx/build/tcgen05.h.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/author/smem.h"
+#include "pyptx/build/tcgen05.h"
+#include "pyptx/layout/tcgen05_descriptor.h"
+
+namespace pyptx::ptx::tcgen05 {
+
+using Where = std::source_location;
+using Registers = std::vector<build::Reg>;
+using author::Place;
+using build::tcgen05::CommitOptions;
+using build::tcgen05::CopyOptions;
+using build::tcgen05::MmaArguments;
+using build::tcgen05::MoveOptions;
+using build::tcgen05::Reduction;
+using build::tcgen05::TmemPlace;
+
+void alloc(const Place& address, const Index& columns, int cta_group = 1,
+           Where where = Where::current());
+void dealloc(const Reg& address, const Index& columns, int cta_group = 1,
+             Where where = Where::current());
+void relinquish_alloc_permit(int cta_group = 1, Where where = Where::current());
+
+Reg descriptor(const Place& place, const layout::Tcgen05MatrixDescriptor& fields,
+               Where where = Where::current());
+/// Of a tile of `shape` as stored.
+Reg auto_descriptor(const Place& place, isa::Type type, std::initializer_list<std::uint64_t> shape,
+                    layout::Major major, Where where = Where::current());
+Reg masked_descriptor(const Place& place, std::int64_t byte_offset = 0,
+                      std::int64_t mask = build::tcgen05::kAddressMask,
+                      std::uint64_t const_bits = build::tcgen05::kDescriptor128B,
+                      Where where = Where::current());
+/// The number for MmaArguments::instruction; InstructionDescriptor where no instruction of
+/// `cta_group` CTAs is so.
+std::int64_t instruction_descriptor(const layout::InstructionDescriptor& fields, int cta_group = 1,
+                                    bool is_ws = false, Where where = Where::current());
+/// D = A * B (+ D)
+void mma(const MmaArguments& arguments, Where where = Where::current());
+
+void ld(const Registers& destination, const TmemPlace& source, const MoveOptions& options,
+        Where where = Where::current());
+void ld_red(const Registers& destination, const TmemPlace& source, const Reduction& reduction,
+            const MoveOptions& options, Where where = Where::current());
+void st(const TmemPlace& destination, const Registers& source, const MoveOptions& options,
+        Where where = Where::current());
+void cp(const TmemPlace& destination, const Index& descriptor, std::string_view shape,
+        const CopyOptions& options = {}, Where where = Where::current());
+void shift(const TmemPlace& place, int cta_group = 1, const Guard& guard = {},
+           Where where = Where::current());
+void commit(const Place& barrier, const CommitOptions& options = {},
+            Where where = Where::current());
+void wait_ld(Where where = Where::current());
+void wait_st(Where where = Where::current());
+void fence_before_thread_sync(Where where = Where::current());
+void fence_after_thread_sync(Where where = Where::current());
+
+}  // namespace pyptx::ptx::tcgen05
