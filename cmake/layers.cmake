@@ -50,6 +50,7 @@ function(pyptx_layer name)
   target_include_directories(
     pyptx_${name} ${kind} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                           $<INSTALL_INTERFACE:include>)
+  target_compile_features(pyptx_${name} ${kind} cxx_std_20)
   set_property(GLOBAL APPEND PROPERTY PYPTX_LAYERS ${name})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(pyptx_${name} ${kind} pyptx_${dep})

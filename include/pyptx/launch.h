@@ -5,6 +5,10 @@
 // memory and streams for programs that have none. Every layer has its own headers beside this one.
 #pragma once
 
+#include "pyptx/version.h"
+
+// First: it says which language all the others are in.
+#include "pyptx/diag/exception.h"
 #include "pyptx/driver/device.h"
 #include "pyptx/driver/memory.h"
 #include "pyptx/driver/stream.h"

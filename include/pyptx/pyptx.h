@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The front door for C++: pyptx::parse, recover, verify, print and format. Every layer has its own
+// The front door for C++: pyptx::parse, recover, check, print and format. Every layer has its own
 // headers beside this one.
 #pragma once
 
+#include "pyptx/version.h"
+
+// First: it says which language all the others are in.
+#include "pyptx/diag/exception.h"
+#include "pyptx/diag/render.h"
+#include "pyptx/syntax/printer.h"
 #include "pyptx/text/text.h"
 
 namespace pyptx {
@@ -16,6 +22,5 @@ using text::CheckOptions;
 using text::format;
 using text::parse;
 using text::recover;
-using text::verify;
 
 }  // namespace pyptx

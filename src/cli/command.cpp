@@ -9,6 +9,7 @@
 
 #include "pyptx/diag/exception.h"
 #include "pyptx/diag/render.h"
+#include "pyptx/version.h"
 #include "subcommands.h"
 
 namespace pyptx::cli {

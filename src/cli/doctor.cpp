@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "color.h"
 #include "pyptx/diag/render.h"
+#include "pyptx/version.h"
 #include "subcommands.h"
 
 namespace pyptx::cli {

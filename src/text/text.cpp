@@ -83,7 +83,7 @@ Checked check(std::string_view text, std::string_view file, const CheckOptions& 
   return checked;
 }
 
-Diagnostics verify(const ir::Module& module, const CheckOptions& options) {
+Diagnostics check(const ir::Module& module, const CheckOptions& options) {
   Diagnostics found = module.findings;
   if (std::ranges::any_of(found, is_unreadable) || !verify::has_known_header(module)) {
     diag::sort_by_place(found, module.locations);
@@ -102,7 +102,7 @@ Diagnostics verify(const ir::Module& module, const CheckOptions& options) {
   return found;
 }
 
-Diagnostics verify(const syntax::Document& document, const CheckOptions& options) {
+Diagnostics check(const syntax::Document& document, const CheckOptions& options) {
   const diag::LocationTable& read = document.module().locations;
   Checked checked = check(syntax::print(document), read.file(), options);
   for (Diagnostic& one : checked.diagnostics) one.resolve(checked.document.module().locations);

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import pyptx
 from support.tree import ROOT
 
 GOOD = (
@@ -24,15 +25,22 @@ def run(*command: str | Path, text: str | None = None) -> subprocess.CompletedPr
 
 
 @pytest.fixture(scope="module")
-def consumer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of tests/install, built against a fresh prefix."""
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the package is installed."""
     build = ROOT / "build/release"
     if not (build / "CMakeCache.txt").exists():
         pytest.skip("needs build/release (make build)")
     prefix = tmp_path_factory.mktemp("prefix")
+    result = run("cmake", "--install", build, "--component", "development", "--prefix", prefix)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return prefix
+
+
+@pytest.fixture(scope="module")
+def consumer(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of tests/install, built against a fresh prefix."""
     out = tmp_path_factory.mktemp("consumer")
     steps = (
-        ("cmake", "--install", build, "--component", "development", "--prefix", prefix),
         ("cmake", "-S", ROOT / "tests/install", "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}"),
         ("cmake", "--build", out),
     )
@@ -47,6 +55,54 @@ def consumer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     assert leaked == []
     return out / "consumer"
+
+
+def test_headers_go_together_without_a_warning(consumer: Path) -> None:
+    result = run(consumer.with_name("every_option"))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout == f"{pyptx.__version__}\n"
+
+
+def test_the_licence_and_pkg_config_come_along(prefix: Path) -> None:
+    assert (prefix / "share/licenses/pyptx/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    (package,) = prefix.rglob("pyptx.pc")
+    words = package.read_text(encoding="utf-8")
+    assert f"Version: {pyptx.__version__}\n" in words
+    libraries = [word for word in words.split() if word.startswith("-lpyptx")]
+    installed = {path.stem.removeprefix("lib") for path in package.parents[1].glob("libpyptx*.a")}
+    assert {word.removeprefix("-l") for word in libraries} == installed
+
+
+def test_an_older_language_is_one_error(prefix: Path) -> None:
+    for header in ("author", "launch", "pyptx"):
+        result = run(
+            "c++", "-std=c++17", "-fsyntax-only", f"-I{prefix}/include", "-x", "c++", "-",
+            text=f"#include <pyptx/{header}.h>\nint main() {{}}\n",
+        )  # fmt: skip
+        assert result.returncode != 0
+        assert result.stderr.count("error:") == 1
+        assert "pyptx needs C++20: compile with -std=c++20" in result.stderr
+
+
+MISUSES = {
+    'Kernel k("k", {"X", "Y"}, {}, [](const Tensor&) {});': "takes one `const Tensor&` for each",
+    'Kernel k("k", {}, {}, [](const Tensor&) {});': "takes one `const Tensor&` for each",
+    "const Reg a = reg::scalar(types::u32); a = a + 1;": "discards qualifiers",
+    "ptx::inst::ld.global.f33(Reg(), ptx::addr(Reg()));": "has no member named 'f33'",
+    "ptx::inst::ld.global.f32(Reg());": "no match for call",
+}
+
+
+@pytest.mark.parametrize("code", MISUSES)
+def test_what_does_not_compile_is_one_error(prefix: Path, code: str) -> None:
+    result = run(
+        "g++", "-std=c++20", "-fsyntax-only", "-fno-diagnostics-show-caret", f"-I{prefix}/include",
+        "-x", "c++", "-",
+        text=f"#include <pyptx/author.h>\nusing namespace pyptx;\nvoid f() {{ {code} }}\n",
+    )  # fmt: skip
+    errors = [line for line in result.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1, result.stderr
+    assert MISUSES[code] in errors[0].replace("‘", "'").replace("’", "'")
 
 
 def test_a_good_text_comes_back_byte_for_byte(consumer: Path) -> None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX text: read it, verify it, write it in canonical form; syntax::print writes it back unchanged.
+// PTX text: read it, check it, write it in canonical form; syntax::print writes it back unchanged.
 // This layer joins `syntax` and `verify`, which do not know each other; it decides nothing itself.
 #pragma once
 
@@ -42,12 +42,11 @@ struct Checked {
 Checked check(std::string_view text, std::string_view file = "<ptx>",
               const CheckOptions& options = {});
 
-/// Verifies a module that is already there; places are in its locations. Of a module that was read
+/// Checks a module that is already there; places are in its locations. Of a module that was read
 /// it knows nothing of the syntax, and of one that was edited since then what was found in reading.
-diag::Diagnostics verify(const ir::Module& module, const CheckOptions& options = {});
-/// Verifies the text that the document prints, edits included, as check() does; places are
-/// resolved.
-diag::Diagnostics verify(const syntax::Document& document, const CheckOptions& options = {});
+diag::Diagnostics check(const ir::Module& module, const CheckOptions& options = {});
+/// Checks the text that the document prints, edits included; places are resolved.
+diag::Diagnostics check(const syntax::Document& document, const CheckOptions& options = {});
 
 /// The canonical text, from the tree alone.
 std::string format(const syntax::Document& document);

@@ -49,8 +49,8 @@ diag::Diagnostics verify_text(nb::object text, const std::string& file, bool lin
 diag::Diagnostics verify_module(const ModuleObject& object, bool lint,
                                 std::size_t max_diagnostics) {
   const text::CheckOptions options{lint, max_diagnostics};
-  if (object.document != nullptr) return text::verify(*object.document, options);
-  return resolved_all(text::verify(*object.module, options), object.module->locations);
+  if (object.document != nullptr) return text::check(*object.document, options);
+  return resolved_all(text::check(*object.module, options), object.module->locations);
 }
 
 /// The form of every instruction of a legal text: its opcode, and its number among the forms that

@@ -69,7 +69,7 @@ TEST(TextTest, TheLimitHolds) {
 TEST(TextTest, AModuleIsVerifiedWithoutItsText) {
   const syntax::Document document = parse(module_of("\tadd.f32 %f1, %r0, %f0;\n"));
   EXPECT_THAT(document.diagnostics(), IsEmpty());
-  EXPECT_THAT(codes(verify(document.module())), ElementsAre("PTX0206"));
+  EXPECT_THAT(codes(check(document.module())), ElementsAre("PTX0206"));
 }
 
 // Each is read as it stands: reading says nothing, checking and verifying the same.
@@ -79,8 +79,8 @@ TEST(TextTest, NamesAndWordsAreJudgedNotParsed) {
     EXPECT_THAT(document.diagnostics(), IsEmpty()) << text;
     EXPECT_EQ(print(document), text);
     EXPECT_THAT(codes(check(text).diagnostics), ElementsAre(code)) << text;
-    EXPECT_THAT(codes(verify(document)), ElementsAre(code)) << text;
-    EXPECT_THAT(codes(verify(document.module())), ElementsAre(code)) << text;
+    EXPECT_THAT(codes(check(document)), ElementsAre(code)) << text;
+    EXPECT_THAT(codes(check(document.module())), ElementsAre(code)) << text;
     const std::string canonical = format(document);
     EXPECT_EQ(format(parse(canonical)), canonical);
   };
@@ -109,9 +109,9 @@ TEST(TextTest, NamesAndWordsAreJudgedNotParsed) {
 
 TEST(TextTest, AnEditedDocumentIsVerifiedAsItPrints) {
   syntax::Document document = parse(module_of("\tmov.u32 %x, %r0;\n"));
-  EXPECT_THAT(codes(verify(document)), ElementsAre("PTX0103"));
+  EXPECT_THAT(codes(check(document)), ElementsAre("PTX0103"));
   document.insert_register(0, 0, "%x", isa::Type::U32);
-  EXPECT_THAT(codes(verify(document)), IsEmpty()) << print(document);
+  EXPECT_THAT(codes(check(document)), IsEmpty()) << print(document);
   // The names of an instruction that cannot be resolved follow those of its registers.
   syntax::Document other = parse(module_of("L:\tbrr L, %r1;\n"));
   other.rename(0, *other.module().functions[0]->find_register(other.module().symbols, "%r1"), "%s");
