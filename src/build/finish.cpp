@@ -230,10 +230,9 @@ diag::Result<std::shared_ptr<const ir::Module>> Tracer::finish() {
   prologue_.clear();
   if (options_.line_info) add_line_info();
   if (!options_.version) module_->version = lowest_version();
-  std::shared_ptr<const ir::Module> finished = std::move(module_);
+  finished_ = std::move(module_);
   begin_module();
-  report({diag::Kind::NoTrace, {}});
-  return finished;
+  return finished_;
 }
 
 }  // namespace pyptx::build

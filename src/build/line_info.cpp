@@ -26,6 +26,15 @@ class Files {
   }
 
   std::uint32_t number(std::string_view path) {
+    // Nearly always the file of the instruction before, whose name is the same text in memory.
+    if (path.data() == recent_.data() && path.size() == recent_.size()) return recent_number_;
+    recent_ = path;
+    recent_number_ = looked_up(path);
+    return recent_number_;
+  }
+
+ private:
+  std::uint32_t looked_up(std::string_view path) {
     const auto known = numbers_.find(path);
     if (known != numbers_.end()) return known->second;
     const support::Symbol name = module_.symbols.intern(quotable(path));
@@ -35,7 +44,6 @@ class Files {
     return last_;
   }
 
- private:
   /// A path as a PTX string, which has no way to write a quote.
   static std::string quotable(std::string_view path) {
     std::string text(path);
@@ -48,6 +56,8 @@ class Files {
   ir::Module& module_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
   std::uint32_t last_ = 0;
+  std::string_view recent_;
+  std::uint32_t recent_number_ = 0;
 };
 
 }  // namespace

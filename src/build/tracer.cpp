@@ -74,6 +74,12 @@ void Tracer::begin_module() {
   module_->target = options_.target;
   module_->functions.emplace_back(std::make_unique<ir::Function>());
   function_ = module_->functions.back().get();
+  author_labels_.clear();
+  label_placed_.clear();
+  text_constants_.clear();
+  local_scratch_.reset();
+  launch_values_.clear();
+  std::ranges::fill(shared_addresses_, std::nullopt);
 }
 
 std::optional<diag::Diagnostic> Tracer::take_error() { return std::exchange(error_, std::nullopt); }
@@ -96,6 +102,7 @@ bool Tracer::claim(ir::Operand& operand, diag::Focus focus) {
 void Tracer::emit(const isa::Spelling* spelling, std::span<const ir::Operand> operands,
                   Guard guard) {
   if (error_ || spelling == nullptr) return;
+  if (finished_ != nullptr) return report({diag::Kind::NoTrace, {}});
   const std::size_t mark = function_->operands.size();
   ir::Instruction& instruction = function_->append(spelling, operands, loc_);
   const std::size_t registers = function_->registers.size();

@@ -20,6 +20,7 @@ using support::concat;
 /// What the plan passes, in its order, by the names that pyptx::Kernel gives parameters.
 std::vector<std::string> names_of(const Signature& signature, const KernelLaunch& launch) {
   std::vector<std::string> names;
+  names.reserve(signature.tensor_count() + signature.scalars.size() + launch.maps.size());
   for (std::size_t i = 0; i < signature.tensor_count(); ++i) {
     names.push_back(signature.tensor(i).name);
   }
@@ -88,12 +89,12 @@ diag::Status order_parameters(driver::LaunchPlan& plan, const Signature& signatu
   // Scalars that a launch brings come in the order of the signature.
   std::size_t last_scalar = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    driver::ParamSlot& slot = plan.params[order[i]];
+    const driver::ParamSlot& slot = plan.params[order[i]];
     if (slot.kind == driver::ParamSlot::Kind::Argument) {
       if (order[i] < last_scalar) return misplaced(i, signature, takes(i), names[last_scalar]);
       last_scalar = order[i];
     }
-    ordered.push_back(std::move(slot));
+    ordered.push_back(slot);
   }
   plan.params = std::move(ordered);
   return diag::success();

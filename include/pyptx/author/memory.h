@@ -63,6 +63,7 @@ void printf(std::string_view format, std::initializer_list<author::Right> values
 }  // namespace pyptx::ptx
 
 // What structured bindings ask for.
+// NOLINTBEGIN(bugprone-std-namespace-modification)
 template <typename... T>
 struct std::tuple_size<pyptx::ptx::global_ptrs<T...>>
     : std::integral_constant<std::size_t, sizeof...(T)> {};
@@ -70,3 +71,4 @@ template <std::size_t kIndex, typename... T>
 struct std::tuple_element<kIndex, pyptx::ptx::global_ptrs<T...>> {
   using type = pyptx::Reg;
 };
+// NOLINTEND(bugprone-std-namespace-modification)

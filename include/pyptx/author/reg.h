@@ -89,7 +89,6 @@ class Reg : public build::Reg {
     rebind(other);
     return *this;
   }
-  ~Reg() = default;
 
   const Reg& operator+=(const author::Right& b) const { return update(build::BinaryOp::Add, b); }
   const Reg& operator-=(const author::Right& b) const { return update(build::BinaryOp::Sub, b); }

@@ -71,9 +71,12 @@ class Tracer {
   Tracer(Options options, ir::Judge* judge);
 
   ir::Module& module() { return *module_; }
-  const ir::Module& module() const { return *module_; }
+  /// Also after finish(): what was written can be asked for, names of registers say.
+  const ir::Module& module() const { return finished_ != nullptr ? *finished_ : *module_; }
   ir::Function& function() { return *function_; }
-  const ir::Function& function() const { return *function_; }
+  const ir::Function& function() const {
+    return finished_ != nullptr ? *finished_->functions.front() : *function_;
+  }
   const Options& options() const { return options_; }
   /// Tells tracers apart (never 0); says nothing else and never reaches the text.
   std::uint16_t tag() const { return tag_; }
@@ -140,7 +143,7 @@ class Tracer {
   std::vector<Reg> reg_array(isa::Type type, std::size_t count, std::string_view name = {});
   /// The register called `name`; declared here if nothing (no raw text either) declares it.
   Reg reg_by_name(isa::Type type, std::string_view name);
-  isa::Type type_of(ir::RegisterId id) const { return function_->at(id).type; }
+  isa::Type type_of(ir::RegisterId id) const { return function().at(id).type; }
 
   // --- parameters and variables --------------------------------------------------------------
   void add_parameter(std::string_view name, isa::Type type);
@@ -293,13 +296,14 @@ class Tracer {
   void end_body();
   void add_line_info();
   isa::Version lowest_version() const;
-  /// A module with the entry, which is empty.
+  /// A module with an entry, both empty, and nothing in it that was made before.
   void begin_module();
 
   Options options_;
   ir::Judge* judge_;
   std::uint16_t tag_;
   std::unique_ptr<ir::Module> module_;
+  std::shared_ptr<const ir::Module> finished_;  // module_ is another one then, which nobody sees
   ir::Function* function_ = nullptr;
   friend class Expansion;
 

@@ -43,6 +43,23 @@ TEST_F(TracerTest, ASymbolThatNothingDeclaresIsRefusedAtTheEnd) {
   EXPECT_EQ(finished.error().focus.index, 1U);
 }
 
+TEST_F(TracerTest, AFinishedModuleIsLeftAlone) {
+  const Reg held = tracer.reg(Type::U32);
+  tracer.emit("mov.u32", {held, ir::Operand::integer(1)});
+  const auto finished = tracer.finish();
+  ASSERT_TRUE(finished);
+  const std::size_t operands = (*finished)->functions.front()->operands.size();
+  EXPECT_EQ((*finished).use_count(), 2) << "one for us, one for who asks the tracer";
+  EXPECT_EQ(tracer.type_of(held.id), Type::U32);
+  tracer.vector(std::array<ir::Operand, 1>{ir::Operand::integer(1)});
+  tracer.emit("bar.sync", {ir::Operand::integer(0)});
+  EXPECT_EQ(tracer.take_error()->kind, diag::Kind::NoTrace);
+  tracer.emit("mov.u32", {held, ir::Operand::integer(1)});
+  EXPECT_TRUE(tracer.has_error());
+  EXPECT_EQ((*finished)->functions.front()->instructions.size(), 2U) << "the mov and the ret";
+  EXPECT_EQ((*finished)->functions.front()->operands.size(), operands);
+}
+
 TEST_F(TracerTest, RegistersOfAnotherTracerAreRefusedAlsoInsideVectors) {
   Tracer first(kernel(), &judge_);
   Tracer second(kernel(), &judge_);
