@@ -72,9 +72,15 @@ def is_exported() -> bool:
     return not is_read and bool(sys.modules["torch"].compiler.is_exporting())
 
 
+def has_dtensors() -> bool:
+    """Whether there can be a DTensor in this process."""
+    return hasattr(sys.modules.get("torch.distributed.tensor"), "DTensor")
+
+
 # What torch.compiler.assume_constant_result() sets; done here because torch may not be loaded.
 is_traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
 is_exported._dynamo_marked_constant = True  # type: ignore[attr-defined]
+has_dtensors._dynamo_marked_constant = True  # type: ignore[attr-defined]
 #: What `torch.ops` has of ours, once the operators are registered.
 _operators: Any = None
 

@@ -24,7 +24,10 @@ from torch.distributed.tensor.experimental import register_sharding
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
-from pyptx import kernels
+from pyptx import differentiable_kernel, kernels
+from pyptx.kernels.norms import build_norm
+from pyptx.kernels.norms_backward import build_norm_backward
+from pyptx.types import f32
 from support.model import (
     Mlp,
     Norm,
@@ -207,18 +210,62 @@ def sums_over_the_batch_are_partial(place: Place) -> None:
 def backwards_of_several_launches(place: Place) -> None:
     """Those of the library: their parts of a sum cross no devices."""
     x, w = place.random(6, 64), place.random(64)
+    pair = kernels_pair()
     leaves = [place.spread(x, Shard(0)), place.spread(w, Replicate())]
     for leaf in leaves:
         leaf.requires_grad_()
     with CommDebugMode() as moved:
-        y = kernels.rms_norm(*leaves)
+        y = pair(*leaves)
         dx, dw = torch.autograd.grad(y, leaves, torch.ones_like(y))
     assert moved.get_total_counts() == 0, moved.get_comm_counts()
     assert (dx.placements, dw.placements) == ((Shard(0),), (Partial(),))
     alone = [x.clone().requires_grad_(), w.clone().requires_grad_()]
-    y = kernels.rms_norm(*alone)
+    y = pair(*alone)
     wanted = torch.autograd.grad(y, alone, torch.ones_like(y))
     torch.testing.assert_close((dx.full_tensor(), dw.full_tensor()), wanted)
+
+
+def kernels_pair() -> Any:
+    """Return RMSNorm as the library builds it, for 64 columns."""
+    built = build_norm("rms", 64, f32, eps=1e-6), build_norm_backward("rms", 64, f32, eps=1e-6)
+    return differentiable_kernel(*built)
+
+
+def functions_over_rows(place: Place) -> None:
+    """The library's: tokens stay where they are, whichever dimension of them is divided."""
+    x, w, g = place.random(2, 4, 64), place.random(64), place.random(2, 4, 64, seed=1)
+    targets = torch.arange(8, device=place.device).view(2, 4)
+    cases: list[tuple[Any, list[Any]]] = [
+        (kernels.rms_norm, [x, w]),
+        (lambda x, w, r: kernels.rms_norm(x, w, residual=r)[0], [x, w, g]),
+        (kernels.layer_norm, [x, w, w]),
+        (kernels.softmax, [x]),
+        (kernels.swiglu, [x, g]),
+        (kernels.cross_entropy, [x, targets]),
+    ]
+    for function, arrays in cases:
+        for placement in (Shard(0), Shard(1)):
+            spread = [place.spread(a, Replicate() if a is w else placement) for a in arrays]
+            alone = [a.clone() for a in arrays]
+            assert_same_gradients(function, spread, alone, placement)
+    with CommDebugMode() as moved:
+        y = kernels.softmax(place.spread(x, Shard(2)))
+    assert y.placements == (Replicate(),)
+    assert moved.get_total_counts() > 0
+
+
+def assert_same_gradients(function: Any, spread: Any, alone: Any, placement: Any) -> None:
+    results = []
+    for arrays in (spread, alone):
+        leaves = [a.requires_grad_() for a in arrays if a.is_floating_point()]
+        with CommDebugMode() as moved:
+            y = function(*arrays)
+            found = torch.autograd.grad(y, leaves, torch.ones_like(y))
+        assert moved.get_total_counts() == 0, moved.get_comm_counts()
+        results.append((y, *found))
+    assert results[0][0].placements == (placement,)
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one.full_tensor(), other)
 
 
 def compiled_on_dtensors(place: Place) -> None:
@@ -232,6 +279,11 @@ def compiled_on_dtensors(place: Place) -> None:
     alone = [x.clone().requires_grad_(), w.clone().requires_grad_()]
     wanted = torch.autograd.grad((rms_norm(*alone) * 2).sum(), alone)
     torch.testing.assert_close(tuple(f.full_tensor() for f in found), wanted)
+    call = torch.compile(kernels.rms_norm, fullgraph=True, backend="aot_eager")
+    tokens = place.random(2, 4, WIDTH)
+    y = call(place.spread(tokens, Shard(1)), leaves[1])
+    assert y.placements == (Shard(1),)
+    torch.testing.assert_close(y.full_tensor(), kernels.rms_norm(tokens, w))
 
 
 def a_strategy_of_the_author_s_own(place: Place) -> None:
@@ -269,6 +321,7 @@ WAYS = (
     a_sum_that_is_waiting_is_added_up,
     sums_over_the_batch_are_partial,
     backwards_of_several_launches,
+    functions_over_rows,
     compiled_on_dtensors,
     a_strategy_of_the_author_s_own,
     what_cannot_be_is_said,

@@ -19,7 +19,7 @@ from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
 from pyptx._kept import Kept
 from pyptx.specs import Layout
-from pyptx.torch_support import call_operator, is_exported, is_traced
+from pyptx.torch_support import call_operator, has_dtensors, is_exported, is_traced
 
 #: Functions of JAX that a pair keeps, one for the keywords of a call.
 MOST_KEPT = 256
@@ -207,7 +207,7 @@ class DifferentiableKernel(_core.OperatorBase):
 
     def _divided(self, arguments: Sequence[Any]) -> Any:
         """Return the backward, which DTensors may have called on their parts."""
-        if "torch.distributed.tensor" not in sys.modules or not hasattr(self.backward, "divides"):
+        if not has_dtensors() or not hasattr(self.backward, "divides"):
             return self.backward
         from pyptx._torch import dtensor
 

@@ -9,30 +9,23 @@ operator (`torch.distributed.tensor.experimental.register_sharding`), before or 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pyptx._call.refusals import refuse
+from pyptx.torch_support import has_dtensors
 
 if TYPE_CHECKING:
     from pyptx._call.divides import Divides
     from pyptx._torch.kernel_operator import KernelOperator
     from pyptx.kernel import Kernel
 
-_MODULE = "torch.distributed.tensor"
-
-
-def is_loaded() -> bool:
-    """Whether there can be a DTensor."""
-    return hasattr(sys.modules.get(_MODULE), "DTensor")
-
 
 def are_among(tensors: Sequence[Any]) -> bool:
     """Whether any is a DTensor."""
-    if not is_loaded():
+    if not has_dtensors():
         return False
     from torch.distributed.tensor import DTensor
 
@@ -163,3 +156,55 @@ def _whole(part: Any, mesh: Any, placements: Sequence[Any], sizes: dict[int, int
     return DTensor.from_local(
         part, mesh, placements, run_check=False, shape=torch.Size(shape), stride=strides
     )
+
+
+# --- functions over rows --------------------------------------------------------------------------
+
+
+def are_all(arrays: Sequence[Any]) -> bool:
+    """Whether all are DTensors, but for those that are left out."""
+    from torch.distributed.tensor import DTensor
+
+    return all(array is None or isinstance(array, DTensor) for array in arrays)
+
+
+def on_rows(
+    call: Callable[..., Any],
+    arrays: Sequence[Any],
+    has_rows: Sequence[bool],
+    options: dict[str, Any],
+) -> Any:
+    """Call a function over rows on each device's own, whichever dimension before the last is cut.
+
+    `has_rows` says which arrays have a row for each of the first one's; the others belong to all
+    rows, so that their gradient is a sum over the devices. torch.compile reads this.
+    """
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+
+    first = arrays[0]
+    mesh, rows = first.device_mesh, first.shape[:-1]
+    ours = [p if type(p) is Shard and p.dim < len(rows) else Replicate() for p in first.placements]
+    whole = [Replicate() for _ in ours]
+    sums = [Partial() if type(p) is Shard else p for p in ours]
+    parts: list[Any] = []
+    for array, is_divided in zip(arrays, has_rows, strict=True):
+        if array is None:
+            parts.append(None)
+            continue
+        wanted, back = (ours, ours) if is_divided else (whole, sums)
+        if list(array.placements) != wanted:  # else a sum of gradients would be added up at once
+            array = array.redistribute(mesh, wanted)
+        parts.append(array.to_local(grad_placements=back))
+    found = call(*parts, **options)
+    results = []
+    for part in found if isinstance(found, tuple) else (found,):
+        shape = torch.Size((*rows, *part.shape[len(rows) :]))
+        strides = [1] * len(shape)
+        for axis in range(len(shape) - 1, 0, -1):
+            strides[axis - 1] = strides[axis] * shape[axis]
+        results.append(
+            DTensor.from_local(
+                part, mesh, ours, run_check=False, shape=shape, stride=tuple(strides)
+            )
+        )
+    return tuple(results) if isinstance(found, tuple) else results[0]

@@ -26,6 +26,7 @@ from pyptx._torch.eager import below_dispatcher, torch_dtype
 from pyptx._torch.options import parse_options
 from pyptx._torch.recording import Rule, record
 from pyptx.specs import Layout
+from pyptx.torch_support import has_dtensors
 
 if TYPE_CHECKING:
     from pyptx.kernel import Kernel
@@ -80,7 +81,7 @@ class KernelOperator:
 
     def tell_dtensor(self) -> None:
         """Say how its inputs may be divided over a mesh, once there can be such."""
-        if not self._is_divided and dtensor.is_loaded():
+        if not self._is_divided and has_dtensors():
             self._is_divided = True
             dtensor.register(self)
 

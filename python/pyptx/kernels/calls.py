@@ -24,6 +24,7 @@ from pyptx.kernels.checks import refuse
 from pyptx.kernels.gemm_config import GemmConfig
 from pyptx.kernels.places import alignment, are_plain, beside_jax, check_memory, check_places
 from pyptx.kernels.records import Record, View
+from pyptx.torch_support import has_dtensors
 
 #: Options whose values the entry compares; of others, and of types, it knows the objects.
 _COMPARED = (type(None), bool, int, float, str)
@@ -61,11 +62,20 @@ def _shaped(result: Any, shape: tuple[int, ...] | None) -> Any:
 class Call(_core.KernelBase):
     """A function on arrays: `call(*arrays, **options)`, None for an array that is left out.
 
-    `route(*arrays, **options)` returns the `Launch`; `names` are those of the arrays.
+    `route(*arrays, **options)` returns the `Launch`; `names` are those of the arrays. A function
+    over rows, which does the same with each, names the arrays that all rows `share`.
     """
 
-    def __init__(self, name: str, names: Sequence[str], route: Callable[..., Launch]) -> None:
+    def __init__(
+        self,
+        name: str,
+        names: Sequence[str],
+        route: Callable[..., Launch],
+        *,
+        share: Sequence[str] | None = None,
+    ) -> None:
         self.name = name
+        self.has_rows = None if share is None else tuple(each not in share for each in names)
         self.names = tuple(names)
         self.route = route
         self._entry = _core.Entry(functools.partial(_decide, self))
@@ -73,7 +83,22 @@ class Call(_core.KernelBase):
 
     def __call__(self, *arrays: Any, out: Any = None, **options: Any) -> Any:
         """Run through Python; what torch.compile reads, while call(...) goes to the entry."""
+        if self._is_divided(arrays, out):
+            return self._on_parts(arrays, options)
         return run(self.route(*arrays, **options), out)
+
+    def _is_divided(self, arrays: Sequence[Any], out: Any) -> bool:
+        """Whether these are DTensors, whose rows are computed where they are."""
+        if self.has_rows is None or out is not None or not has_dtensors():
+            return False
+        from pyptx._torch import dtensor
+
+        return arrays[0] is not None and dtensor.are_all(arrays)
+
+    def _on_parts(self, arrays: Sequence[Any], options: dict[str, Any]) -> Any:
+        from pyptx._torch import dtensor
+
+        return dtensor.on_rows(self, arrays, self.has_rows or (), options)
 
 
 _core.call_through_entry(Call)
@@ -83,6 +108,8 @@ def _decide(call: Call, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any
     """Run a call that the entry does not know, and let it know calls like this one."""
     out = options.pop("out", None)
     arrays = beside_jax(arrays)
+    if call._is_divided(arrays, out):
+        return call._on_parts(arrays, options)
     launch = call.route(*arrays, **options, **({} if out is None else {"out": out}))
     named = {n: array for n, array in zip(call.names, arrays, strict=True) if array is not None}
     outs = {f"out[{index}]": array for index, array in enumerate(_several(out))}

@@ -83,8 +83,8 @@ def _layer_route(x: Any, residual: Any, w: Any, b: Any, *, eps: float) -> Launch
     return _normalised("layer", x, residual, (w, b), eps)
 
 
-_rms_norm = Call("rms_norm", ("x", "residual", "w"), _rms_route)
-_layer_norm = Call("layer_norm", ("x", "residual", "w", "b"), _layer_route)
+_rms_norm = Call("rms_norm", ("x", "residual", "w"), _rms_route, share=("w",))
+_layer_norm = Call("layer_norm", ("x", "residual", "w", "b"), _layer_route, share=("w", "b"))
 
 
 def rms_norm(x: Any, w: Any, *, eps: float = 1e-6, residual: Any = None) -> Any:
@@ -120,7 +120,7 @@ def _softmax_route(x: Any) -> Launch:
     return Launch(getattr(OPERATIONS, name), (_rows(x),), (_like(x),), (columns,))
 
 
-_softmax_call = Call("softmax", ("x",), _softmax_route)
+_softmax_call = Call("softmax", ("x",), _softmax_route, share=())
 
 
 def softmax(x: Any) -> Any:
@@ -163,7 +163,7 @@ def _cross_entropy_route(logits: Any, targets: Any) -> Launch:
     )
 
 
-_cross_entropy_call = Call("cross_entropy", ("logits", "targets"), _cross_entropy_route)
+_cross_entropy_call = Call("cross_entropy", ("logits", "targets"), _cross_entropy_route, share=())
 
 
 def cross_entropy(logits: Any, targets: Any) -> Any:
@@ -196,7 +196,7 @@ def _both_route(logits: Any, targets: Any, g: Any, *, out: Any = None) -> Launch
     return Launch(getattr(OPERATIONS, name), inputs, (None, None), (columns, 0, 0))
 
 
-_both_call = Call("cross_entropy_and_gradient", ("logits", "targets", "g"), _both_route)
+_both_call = Call("cross_entropy_and_gradient", ("logits", "targets", "g"), _both_route, share=())
 
 
 def cross_entropy_and_gradient(logits: Any, targets: Any, g: Any, *, out: Any = None) -> Any:
@@ -231,7 +231,7 @@ def _swiglu_route(gate: Any, up: Any) -> Launch:
     return Launch(op, (_rows(gate),), (shape,), (half,))
 
 
-_swiglu_call = Call("swiglu", ("gate", "up"), _swiglu_route)
+_swiglu_call = Call("swiglu", ("gate", "up"), _swiglu_route, share=())
 
 
 def swiglu(gate: Any, up: Any = None) -> Any:
@@ -298,7 +298,7 @@ def _quantise_route(x: Any, *, group: int | None, dtype: str) -> Launch:
     return Launch(op, (flat,), (tuple(x.shape), tuple(shape)), (width,))
 
 
-_quantise_call = Call("quantise_fp8", ("x",), _quantise_route)
+_quantise_call = Call("quantise_fp8", ("x",), _quantise_route, share=())
 
 
 def quantise_fp8(x: Any, *, group: int | None = None, dtype: str = "e4m3") -> tuple[Any, Any]:
