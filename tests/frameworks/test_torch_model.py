@@ -99,7 +99,6 @@ def test_checkpointed_and_compiled(device: str) -> None:
     assert_close(found, expected(model, tokens))
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_gradients_of_torch_func(device: str) -> None:
     model, tokens = made(device), tokens_for(3, 5, device)
     weights = {n: p.detach() for n, p in model.named_parameters()}
