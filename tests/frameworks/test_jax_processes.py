@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.jax_processes import finish, free_address, start
+from support.jax_processes import finish, start
 from support.packages import need
+from support.processes import local_address
 
 jax = need("jax")
 
@@ -116,6 +117,6 @@ def test_partitioned_kernels_are_told_apart_by_the_persistent_cache(tmp_path: Pa
 
 
 def test_two_processes_of_one_program(tmp_path: Path) -> None:
-    address = free_address()
+    address = local_address()
     both = [start(DISTRIBUTE, tmp_path, address, 2, index, devices=2) for index in range(2)]
     assert [finish(process) for process in both] == ["distributed"] * 2

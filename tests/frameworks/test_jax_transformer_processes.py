@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.jax_processes import finish, free_address, start
+from support.jax_processes import finish, start
 from support.packages import need
+from support.processes import local_address
 
 jax = need("jax")
 
@@ -127,6 +128,6 @@ def test_a_second_process_finds_all_in_the_persistent_cache(platform: str, tmp_p
 
 
 def test_a_step_of_two_processes_is_that_of_one(tmp_path: Path) -> None:
-    address = free_address()
+    address = local_address()
     both = [start(DISTRIBUTE, tmp_path, address, 2, index, devices=2) for index in range(2)]
     assert [finish(process) for process in both] == ["divided"] * 2

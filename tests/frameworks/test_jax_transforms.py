@@ -269,7 +269,9 @@ def test_eval_shape_runs_nothing(batched: Any) -> None:
 
 
 @pytest.mark.parametrize("is_batched", [False, True])
-def test_symbolic_sizes_of_the_trace_are_refused(is_batched: bool, batched: Any, plain: Any) -> None:
+def test_symbolic_sizes_of_the_trace_are_refused(
+    is_batched: bool, batched: Any, plain: Any
+) -> None:
     from jax import export
 
     (rows,) = export.symbolic_shape("rows")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.packages import need
-from support.processes import run_python
+from support.processes import local_address, run_python
 from support.tree import TESTS
 
 torch = need("torch")
@@ -29,6 +29,7 @@ def found(request: Any, tmp_path_factory: Any) -> Any:
     """Return what each way came to, in each of the processes that ran them all."""
     if request.param == "cuda" and torch.cuda.device_count() < 2:
         pytest.skip("needs two CUDA devices")
+    local_address()  # gloo and NCCL meet by sockets, whatever the store
     store: Path = tmp_path_factory.mktemp("store") / "store"
     with ThreadPoolExecutor(2) as pool:
         command = [str(PROGRAM), "{}", str(store), request.param]

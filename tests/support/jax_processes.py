@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-
-import pytest
 
 from support.tree import TESTS
 
@@ -56,13 +53,3 @@ def finish(process: subprocess.Popen[str]) -> str:
     out, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     return out.splitlines()[-1]  # other libraries print as well
-
-
-def free_address() -> str:
-    """Return an address for processes that meet; the test is skipped where there is none."""
-    try:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return f"127.0.0.1:{probe.getsockname()[1]}"
-    except OSError as error:
-        pytest.skip(f"no local sockets here: {error}")

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import pyptx
 from support.tree import TESTS
@@ -29,3 +32,13 @@ def run_python(*command: str, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return (done.stdout.splitlines() or [""])[-1]
+
+
+def local_address() -> str:
+    """Return an address by which processes of this machine meet; skips where there is none."""
+    try:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return f"127.0.0.1:{probe.getsockname()[1]}"
+    except OSError as error:
+        pytest.skip(f"no local sockets here: {error}")

@@ -220,10 +220,15 @@ def call(
 def inputs_of(kernel: Kernel, args: Sequence[Any]) -> list[Any]:
     """Return the arguments as arrays of JAX."""
     signature = kernel.signature
-    return [
-        as_jax(f"kernel {signature.name!r}", name, x, spec and spec.dtype_name)
-        for name, x, spec in paired(signature.tensors, args, signature.in_specs)
-    ]
+    dtypes = [spec.dtype_name for spec in signature.in_specs]
+    return as_jax_arrays(f"kernel {signature.name!r}", signature.tensors, dtypes, args)
+
+
+def as_jax_arrays(
+    what: str, names: Sequence[str], dtypes: Sequence[str | None], args: Sequence[Any]
+) -> list[Any]:
+    """Return the arguments, of these names and wanted types, as arrays of JAX."""
+    return [as_jax(what, *row) for row in paired(names, args, dtypes)]
 
 
 def paired(names: Sequence[str], args: Sequence[Any], specs: Sequence[Any]) -> list[Any]:

@@ -120,7 +120,7 @@ def _refusing(overload: Any, writes: bool) -> Any:
 def _refuse_program(text: str) -> NoReturn:
     refuse(
         "NoGradient",
-        f"kernel {_core.GraphKernel.find(text).saved.image.plan.entry!r}",
+        f"kernel {_core.carried_kernel(text).name!r}",
         "has no gradient in this program, which was exported or holds a bound kernel; train the "
         "module that it was made from, or run it under torch.no_grad()",
     )

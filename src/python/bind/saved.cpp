@@ -147,6 +147,7 @@ void bind_saved(nb::module_& m) {
       .def("add_binary", &add_binary, nb::arg("target"),
            nb::arg("flags") = std::vector<std::string>{})
       .def_ro("image", &SavedKernel::image)
+      .def_prop_ro("name", [](const SavedKernel& k) { return k.image->plan().entry; })
       .def_prop_ro("inputs", [](const SavedKernel& k) { return rows(k.inputs); })
       .def_prop_ro("outputs", [](const SavedKernel& k) { return rows(k.outputs); })
       .def_prop_ro("scalars", &scalar_rows)
