@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import pyptx
-from pyptx import LaunchError, Layout, Tile, kernel, ptx, reg
+from pyptx import LaunchError, Layout, Tile, differentiable_kernel, kernel, ptx, reg
 from pyptx.types import f32, f64, u32
 from support.packages import need
 from support.sample_kernels import build_row_scale, build_vector_add
+from support.sized_kernels import twice
 from support.typed_kernels import build_sum
 
 jax = need("jax")
@@ -155,3 +156,12 @@ def test_numpy_arrays_of_64_bits_are_what_jax_makes_of_them() -> None:
         jax.jit(lambda x: wide(double, x))(x)
     with jax.enable_x64(True):
         assert wide(double, x).dtype == jnp.float32
+
+
+def test_a_pair_of_bound_kernels() -> None:
+    bound = twice.bind(np.ones(8, np.float32))
+    pair = differentiable_kernel(bound, lambda x, g: bound(g), save_for_backward=[0])
+    gradient = jax.grad(lambda x: pair(x).sum())
+    x = jax.numpy.ones(8)
+    for function in (gradient, jax.jit(gradient)):
+        assert (function(x) == 2).all()

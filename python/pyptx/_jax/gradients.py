@@ -22,8 +22,8 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
     """Return the function of a pair, called with these keywords, on JAX arrays."""
     passed = {name: keywords[name] for name in pair.taken_by_backward(keywords)}
     run_backward = several.divided(pair.backward)
-    name, count = pair.forward.signature.name, len(pair.forward.in_specs)
-    tensors = pair.forward.signature.tensors[:count]
+    name = pair.name
+    tensors, dtypes = _inputs_of(pair.forward)
 
     @jax.custom_vjp  # type: ignore[untyped-decorator]
     def call(*inputs: Any) -> Any:
@@ -61,12 +61,20 @@ def function_of(pair: DifferentiableKernel, jax: Any, keywords: Mapping[str, Any
 
     def aligned(*given: Any) -> Any:
         first_call.common_framework(name, tensors, given, ())  # which refuses what is no array
-        inputs = call_site.inputs_of(pair.forward, given)
+        inputs = call_site.as_jax_arrays(f"kernel {name!r}", tensors, dtypes, given)
         # Outside of the rule, so that in a shard_map the gradient of an input that all devices
         # share is the sum over them.
         return call(*reverse_mode.inputs_of(name, call_site.align(inputs)))
 
     return aligned
+
+
+def _inputs_of(forward: Any) -> tuple[list[str], list[str | None]]:
+    """Return the names of the inputs of a kernel, or of a bound one, and the types they want."""
+    dtypes = [spec.dtype_name for spec in forward.in_specs]
+    if hasattr(forward, "signature"):
+        return [*forward.signature.tensors[: len(dtypes)]], dtypes
+    return [tensor.name for tensor in forward.inputs], dtypes
 
 
 def unrecorded(
