@@ -8,14 +8,10 @@
 
 namespace pyptx {
 
-const Reg& Reg::set(const author::Right& value) const {
-  build::assign(author::at(value.where), *this, value.value);
-  return *this;
-}
-
-const Reg& Reg::set(Reg&& result) const {
-  build::Tracer& tracer = author::tracer();
-  if (!tracer.retarget(result, *this)) build::assign(tracer, *this, result);
+const Reg& Reg::set(const author::Assigned& value) const {
+  build::Tracer& tracer = author::at(value.where);
+  const bool is_written = value.is_result && tracer.retarget(*value.value.reg(), *this);
+  if (!is_written) build::assign(tracer, *this, value.value);
   return *this;
 }
 

@@ -17,15 +17,18 @@ namespace {
 namespace fs = std::filesystem;
 
 void compare(fs::path expected, const char* extension, const std::string& shown) {
-  expected += extension;
+  expect_text(expected += extension, shown);
+}
+
+}  // namespace
+
+void expect_text(const fs::path& expected, const std::string& shown) {
   if (std::getenv("PYPTX_UPDATE_GOLDENS") != nullptr) {
     fs::create_directories(expected.parent_path());
     std::ofstream(expected, std::ios::binary) << shown;
   }
   EXPECT_EQ(shown, contents(expected)) << expected;
 }
-
-}  // namespace
 
 fs::path folder(std::string_view name) {
   return fs::path(PYPTX_TEST_FILES) / "diagnostics" / fs::path(name);

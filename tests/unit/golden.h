@@ -20,6 +20,8 @@ namespace pyptx::golden {
 std::filesystem::path folder(std::string_view name = {});
 
 std::string contents(const std::filesystem::path& file);
+/// Compares a text with the file that it is kept in.
+void expect_text(const std::filesystem::path& expected, const std::string& shown);
 
 /// "PTX0601_no_compiler".
 std::string name_of(diag::Kind kind);

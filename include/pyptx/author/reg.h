@@ -70,6 +70,19 @@ struct Right : Placed {
       : Placed{value_of(given), from} {}
 };
 
+/// What is written into a register. The result of an expression has no other name.
+struct Assigned : Placed {
+  bool is_result = false;
+
+  template <typename T>
+    requires Literal<T> || RegisterLike<T>
+  Assigned(const T& given,  // NOLINT(*-explicit-*)
+           std::source_location from = std::source_location::current())
+      : Placed{value_of(given), from} {}
+  Assigned(Reg&& result,  // NOLINT(*-explicit-*)
+           std::source_location from = std::source_location::current());
+};
+
 }  // namespace author
 
 /// A register. Copies name the same one.
@@ -99,8 +112,7 @@ class Reg : public build::Reg {
   const Reg& operator|=(const author::Right& b) const { return update(build::BinaryOp::Or, b); }
   const Reg& operator^=(const author::Right& b) const { return update(build::BinaryOp::Xor, b); }
   /// Writes `value` into the register; an instruction whose result it is writes there itself.
-  const Reg& set(const author::Right& value) const;
-  const Reg& set(Reg&& result) const;
+  const Reg& set(const author::Assigned& value) const;
 
   Reg max(const author::Right& b) const;
   Reg min(const author::Right& b) const;
@@ -113,6 +125,9 @@ class Reg : public build::Reg {
 };
 
 namespace author {
+
+inline Assigned::Assigned(Reg&& result, std::source_location from)
+    : Placed{build::Value(result), from}, is_result(true) {}
 
 Reg binary(build::BinaryOp op, const Left& a, const Right& b);
 Reg compare(build::Comparison how, const Left& a, const Right& b);
@@ -162,12 +177,8 @@ class RegArray {
     explicit Element(const build::Reg& reg) : Reg(reg) {}
     Element(const Element&) = default;
     ~Element() = default;
-    const Element& operator=(const author::Right& value) const {
+    const Element& operator=(const author::Assigned& value) const {
       set(value);
-      return *this;
-    }
-    const Element& operator=(Reg&& result) const {
-      set(std::move(result));
       return *this;
     }
     Element& operator=(const Element& other) {

@@ -227,13 +227,13 @@ TEST(Author, IntrinsicsAreNamed) {
 }
 
 /// The place of the mistake of a body; `marked` is what the caret underlines.
-struct Mistake {
+struct Marked {
   std::uint32_t line = 0;
   std::string marked;
 };
 
 template <typename F>
-Mistake mistake(F body) {
+Marked mistake(F body) {
   const auto found = kernel(body).ptx();
   if (found || !found.error()->place) return {};
   const diag::Place& place = *found.error()->place;
@@ -244,7 +244,7 @@ Mistake mistake(F body) {
 
 TEST(Author, AMistakeIsReportedWhereItStands) {
   std::uint32_t line = 0;
-  const Mistake instruction = mistake([&](const Tensor& X) {
+  const Marked instruction = mistake([&](const Tensor& X) {
     const auto [px] = ptx::global_ptrs(X);
     line = __LINE__ + 1;
     inst::ld.global.f32(reg::scalar(f64), ptx::addr(px));
@@ -252,7 +252,7 @@ TEST(Author, AMistakeIsReportedWhereItStands) {
   });
   EXPECT_EQ(instruction.line, line);
   EXPECT_EQ(instruction.marked, "reg::scalar(f64)");
-  const Mistake operation = mistake([&](const Tensor&) {
+  const Marked operation = mistake([&](const Tensor&) {
     const Reg a = reg::scalar(f32, 1.0);
     line = __LINE__ + 1;
     static_cast<void>(a + reg::scalar(u32, 2));
@@ -264,14 +264,14 @@ TEST(Author, AMistakeIsReportedWhereItStands) {
 // A macro's argument has one line for all of it, so the bodies are not written in EXPECT_EQ.
 TEST(Author, OperatorsAndIndicesKnowTheirLine) {
   std::uint32_t line = 0;
-  const Mistake shift = mistake([&](const Tensor&) {
+  const Marked shift = mistake([&](const Tensor&) {
     const Reg p = reg::scalar(f32, 1.0);
     line = __LINE__ + 1;
     static_cast<void>(3 << p);
   });
   EXPECT_EQ(shift.line, line);
   EXPECT_EQ(shift.marked, "p");
-  const Mistake comparison = mistake([&](const Tensor&) {
+  const Marked comparison = mistake([&](const Tensor&) {
     const Reg a = reg::scalar(f32, 1.0);
     const Reg b = reg::scalar(u32, 1);
     line = __LINE__ + 1;
@@ -279,21 +279,21 @@ TEST(Author, OperatorsAndIndicesKnowTheirLine) {
   });
   EXPECT_EQ(comparison.line, line);
   EXPECT_EQ(comparison.marked, "b");
-  const Mistake complement = mistake([&](const Tensor&) {
+  const Marked complement = mistake([&](const Tensor&) {
     const Reg a = reg::scalar(f32, 1.0);
     line = __LINE__ + 1;
     static_cast<void>(~a);
   });
   EXPECT_EQ(complement.line, line);
   EXPECT_EQ(complement.marked, "a");
-  const Mistake subscript = mistake([&](const Tensor&) {
+  const Marked subscript = mistake([&](const Tensor&) {
     const Shared tile = smem::alloc(f32, {4, 4});
     line = __LINE__ + 1;
     static_cast<void>(tile[4]);
   });
   EXPECT_EQ(subscript.line, line);
   EXPECT_EQ(subscript.marked, "tile[4]");
-  const Mistake pointers = mistake([&](const Tensor&) {
+  const Marked pointers = mistake([&](const Tensor&) {
     const Tensor other("Y", false);
     line = __LINE__ + 1;
     static_cast<void>(ptx::global_ptrs(other));
@@ -303,7 +303,7 @@ TEST(Author, OperatorsAndIndicesKnowTheirLine) {
 }
 
 TEST(Author, AGuardBeforeTheCallIsPartOfIt) {
-  const Mistake found = mistake([&](const Tensor& X) {
+  const Marked found = mistake([&](const Tensor& X) {
     const auto [px] = ptx::global_ptrs(X);
     const Reg p = px == 0;
     inst::st.global.f32.at(p)(ptx::addr(px), px);

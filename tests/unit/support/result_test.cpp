@@ -65,7 +65,7 @@ TEST(Result, StepsFollowEachOther) {
   EXPECT_EQ(twice(5).error(), "odd");
 }
 
-TEST(Result, AskingForWhatIsNotThereEndsTheProgram) {
+TEST(ResultDeathTest, AskingForWhatIsNotThereEndsTheProgram) {
   const Result<int, std::string> good = 3;
   const Result<int, std::string> bad = Failure{std::string("odd")};
   EXPECT_DEATH(static_cast<void>(bad.value()), "asked for its value");
