@@ -42,7 +42,8 @@ SymbolTable::SymbolTable() : texts_(1), slots_(kFirstSlots) {}
 
 SymbolTable::SymbolTable(const SymbolTable& other) : slots_(other.slots_) {
   texts_.reserve(other.texts_.size());
-  for (const std::string_view text : other.texts_) texts_.push_back(store(text));
+  texts_.emplace_back();  // of Symbol::None
+  for (std::size_t i = 1; i < other.texts_.size(); ++i) texts_.push_back(store(other.texts_[i]));
 }
 
 SymbolTable& SymbolTable::operator=(const SymbolTable& other) {
