@@ -2,10 +2,10 @@
 //
 // Throughput of the builder in C++ on one core: trace_bench [--seconds S] [--print]
 // The kernel is that of bench/trace.py, unrolled to 50,000 instructions, each verified as it goes
-// in and with the place in this file that wrote it. A rate is the best of several traces, whole:
-// from the empty module to the finished one. The first is that of a thread that traces one kernel
-// after the other; the second that of threads which trace one kernel each, so that every page of it
-// is new to the process. --print prints the text instead, for comparison.
+// in and with the place in this file that wrote it, without .loc lines. A rate is the best of
+// several traces, whole: from the empty module to the finished one. The first is that of a thread
+// that traces one kernel after the other; the second that of threads which trace one kernel each,
+// so that every page of it is new to the process. --print prints the text instead, for comparison.
 #include <time.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Kernel unrolled() {
     }
     ptx::ret();
   };
-  return {"unrolled", {"X", "Y"}, {}, body};
+  return {"unrolled", {"X", "Y"}, {.line_info = false}, body};
 }
 
 /// Processor time of this thread: the figure is per core, whatever else the machine does.
