@@ -160,7 +160,9 @@ TEST(Author, RebindingIsShown) {
     Reg sum = reg::scalar(u32, 0);
     ptx::loop("top", {}, [&] { sum = sum + 1; });
   });
-  diag::Diagnostic found = k.trace().error();
+  const auto traced = k.trace();
+  ASSERT_FALSE(traced);
+  diag::Diagnostic found = traced.error();
   found->place->file = "kernel.cpp";  // wherever the tree lies
   found->place->line = found->place->end_line = 3;
   goldens.expect(found);
