@@ -169,6 +169,19 @@ TEST(Author, RebindingIsShown) {
   goldens.expect_complete();
 }
 
+TEST(Author, RebindingInAnUnrolledLoopIsReported) {
+  for (const bool is_known : {true, false}) {
+    EXPECT_THAT(text([&](const Tensor&) {
+                  Reg sum = reg::scalar(u32, 0);
+                  const Reg total = reg::scalar(u32, 8);
+                  const auto add = [&](const Reg& k) { sum = sum + k; };
+                  is_known ? ptx::kloop(8, 2, add) : ptx::kloop(total, 2, add);
+                }),
+                HasSubstr("PTX0407"))
+        << is_known;
+  }
+}
+
 TEST(Author, BothBranchesCannotNameOneVariable) {
   EXPECT_THAT(
       text([](const Tensor&) {
