@@ -104,6 +104,8 @@ def test_a_good_row_loads(table: Table) -> None:
         ({"head": "add.hi"}, "does not begin the syntax line"),
         ({"ptxas": {"ordered": "dst src"}}, "'ordered' names slot 'dst'"),
         ({"flow": "down"}, "flow 'down' is not one of next"),
+        ({"effect": "none"}, "effect 'none' is not reads or acts"),
+        ({"effect": "reads"}, "is for what loads registers from memory"),
         ({"colour": "red"}, "unknown key 'colour'"),
     ],
 )

@@ -46,7 +46,7 @@ def _add_form(table: Table, names: Names, layout: Layout, form: Form) -> None:
     layout.forms.append(
         f"{{{quote(form.opcode)}, {quote(form.syntax)}, {quote(form.manual)}, "
         f"{names.sems.qualified(form.sem)}, {quote(form.reason)}, {quote(form.beyond)}, "
-        f"Flow::{form.flow.capitalize()}, {len(layout.forms)}}}"
+        f"Flow::{form.flow.capitalize()}, Effect::{form.effect.capitalize()}, {len(layout.forms)}}}"
     )
 
 

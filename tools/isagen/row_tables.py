@@ -16,7 +16,7 @@ from .notation import NotationError
 from .syntax_line import OperandUse, Syntax, parse_syntax
 from .table import TableError
 
-_MANUAL_KEYS = {"manual", "sem", "needs", "slots", "operands", "rules", "head", "flow"}
+_MANUAL_KEYS = {"manual", "sem", "needs", "slots", "operands", "rules", "head", "flow", "effect"}
 _PTXAS_KEYS = {"slots", "operands", "rules", "lints", "optional", "ordered", "ignored"}
 _ROW_KEYS = _MANUAL_KEYS | {"syntax", "accept", "reject", "ptxas"}
 _BEYOND_KEYS = _ROW_KEYS | {"why"}

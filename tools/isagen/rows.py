@@ -16,6 +16,7 @@ from .syntax_line import OperandUse, SlotUse, parse_syntax
 from .table import IGNORED, Example, Form, Operand, Slot, Table, TableError
 
 FLOWS = ("next", "jump", "end", "call")  # where execution goes on
+EFFECTS = ("", "reads", "acts")  # what it does besides giving its results
 MAXIMUM_SLOTS = 64  # the bits of a SlotSet (src/isa/form_index.h)
 
 
@@ -48,6 +49,7 @@ def _load_form(table: Table, row: Row) -> Form:
         reason=reason,
         beyond=row.why,
         flow=row.text("flow", "next"),
+        stated_effect=row.text("effect"),
         needs=parse_needs(row.text("needs")),
         slots=slots,
         operands=tuple(_load_operand(use, row, slots) for use in syntax.operands),
@@ -231,6 +233,10 @@ def _check_form(table: Table, form: Form) -> None:
         raise TableError(f"{form.where}: sem '{form.sem}' cannot name a handler")
     if form.flow not in FLOWS:
         raise TableError(f"{form.where}: flow '{form.flow}' is not one of {', '.join(FLOWS)}")
+    if form.stated_effect not in EFFECTS:
+        raise TableError(f"{form.where}: effect '{form.stated_effect}' is not reads or acts")
+    if form.stated_effect == "reads" and not (form.gives and form.names_memory):
+        raise TableError(f"{form.where}: effect 'reads' is for what loads registers from memory")
     if len(form.slots) > MAXIMUM_SLOTS:
         raise TableError(f"{form.where}: more than {MAXIMUM_SLOTS} slots")
     slots = {slot.name: slot for slot in form.slots}

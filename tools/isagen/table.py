@@ -151,6 +151,24 @@ class Form:
     head: int = 0  # slots of the compound opcode: written first, in this order
     flow: str = "next"  # where execution goes on: next, jump, end, call
     ordered: tuple[tuple[str, ...], ...] = ()  # groups of slots that keep their order
+    stated_effect: str = ""  # what the row says of its effect: reads, acts
+
+    @property
+    def gives(self) -> bool:
+        """Whether it writes a register."""
+        leaves = (leaf for operand in self.operands for leaf in operand.leaves())
+        return any(leaf.text.role != "in" for leaf in leaves)
+
+    @property
+    def names_memory(self) -> bool:
+        """Whether an operand is an address in brackets."""
+        return any(operand.use.shape == "address" for operand in self.operands)
+
+    @property
+    def effect(self) -> str:
+        """What it does besides giving its results: none, reads, acts."""
+        is_computation = self.flow == "next" and self.gives and not self.names_memory
+        return self.stated_effect or ("none" if is_computation else "acts")
 
     @property
     def file(self) -> str:

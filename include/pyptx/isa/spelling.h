@@ -140,6 +140,13 @@ enum class Flow : std::uint8_t {
   Call,  // to another function and back
 };
 
+/// What an instruction does besides giving its results.
+enum class Effect : std::uint8_t {
+  None,   // nothing: where nobody wants the results, nobody misses it
+  Reads,  // it reads memory, which nobody else sees
+  Acts,   // on memory, on other threads, on state that no operand names, or on where to go on
+};
+
 /// One row of the table.
 struct Form {
   std::string_view opcode;
@@ -149,6 +156,7 @@ struct Form {
   std::string_view reason;  // why it has none
   std::string_view beyond;  // why ptxas takes what the manual lacks; empty: the manual has it
   Flow flow = Flow::Next;
+  Effect effect = Effect::Acts;
   std::uint16_t id = 0;
 };
 
