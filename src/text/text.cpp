@@ -11,6 +11,7 @@
 #include "pyptx/verify/instruction.h"
 #include "pyptx/verify/lint.h"
 #include "pyptx/verify/module.h"
+#include "pyptx/verify/names.h"
 
 namespace pyptx::text {
 namespace {
@@ -90,6 +91,8 @@ Diagnostics check(const ir::Module& module, const CheckOptions& options) {
     cut(options, found);
     return found;
   }
+  for (Diagnostic& one : verify::check_names(module)) found.push_back(std::move(one));
+  const bool has_names = found.size() == module.findings.size();
   verify::InstructionJudge judge;
   for (const auto& function : module.functions) {
     for (ir::Instruction instruction : function->instructions) {
@@ -97,7 +100,7 @@ Diagnostics check(const ir::Module& module, const CheckOptions& options) {
       if (!status) found.push_back(std::move(status.error()));
     }
   }
-  add_whole_module(module, options, found);
+  if (has_names) add_whole_module(module, options, found);
   cut(options, found);
   return found;
 }
@@ -106,6 +109,13 @@ Diagnostics check(const syntax::Document& document, const CheckOptions& options)
   const diag::LocationTable& read = document.module().locations;
   Checked checked = check(syntax::print(document), read.file(), options);
   for (Diagnostic& one : checked.diagnostics) one.resolve(checked.document.module().locations);
+  // A text may be right and say something else: a name that an edit gave is another's in places.
+  if (checked.ok()) {
+    for (Diagnostic& one : verify::check_names(document.module())) {
+      one.resolve(read);
+      checked.diagnostics.push_back(std::move(one));
+    }
+  }
   return std::move(checked.diagnostics);
 }
 

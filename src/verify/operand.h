@@ -66,9 +66,10 @@ struct Fit {
   bool ok() const { return has_count && misfit == Misfit::None; }
 };
 
-/// Operands in order, each in its place; optional places may stay empty.
+/// Operands in order, each in its place; optional places may stay empty. `places`, when it has room
+/// for every operand, is told the place of each that fits.
 Fit fit(const Scope& scope, std::span<const isa::OperandSpec> specs,
-        std::span<const ir::Operand> operands);
+        std::span<const ir::Operand> operands, std::span<const isa::OperandSpec*> places = {});
 
 /// An address without its brackets, which ptxas takes in places.
 Misfit check_bare(const Scope& scope, const isa::OperandSpec& spec, const ir::Operand& base);

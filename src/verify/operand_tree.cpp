@@ -107,8 +107,9 @@ bool is_of_other_mode(const Scope& scope, const OperandSpec& spec) {
 /// Operands to places by backtracking over the optional ones, of which a form has a few at most.
 class Matcher {
  public:
-  Matcher(const Scope& scope, std::span<const OperandSpec> specs, std::span<const Operand> operands)
-      : scope_(scope), specs_(specs), operands_(operands) {}
+  Matcher(const Scope& scope, std::span<const OperandSpec> specs, std::span<const Operand> operands,
+          std::span<const OperandSpec*> places)
+      : scope_(scope), specs_(specs), operands_(operands), places_(places) {}
 
   Fit run() {
     const auto mandatory =
@@ -131,7 +132,10 @@ class Matcher {
     if (operand < operands_.size() && !is_foreign) {
       const std::size_t asked = scope_.asked != nullptr ? scope_.asked->size() : 0;
       const Misfit misfit = check(scope_, specs_[spec], operands_[operand]);
-      if (misfit == Misfit::None && place(spec + 1, operand + 1)) return true;
+      if (misfit == Misfit::None && place(spec + 1, operand + 1)) {
+        if (operand < places_.size()) places_[operand] = &specs_[spec];
+        return true;
+      }
       if (scope_.asked != nullptr) scope_.asked->shrink(asked);
       if (misfit != Misfit::None) note(misfit, spec, operand);
     }
@@ -149,6 +153,7 @@ class Matcher {
   const Scope& scope_;
   std::span<const OperandSpec> specs_;
   std::span<const Operand> operands_;
+  std::span<const OperandSpec*> places_;
   Fit best_;
 };
 
@@ -192,8 +197,9 @@ bool is_narrow_address(const Scope& scope, const OperandSpec& spec, const Operan
   return spec.type == Type::None && isa::info(declared).bits < scope.module.address_size;
 }
 
-Fit fit(const Scope& scope, std::span<const OperandSpec> specs, std::span<const Operand> operands) {
-  return Matcher(scope, specs, operands).run();
+Fit fit(const Scope& scope, std::span<const OperandSpec> specs, std::span<const Operand> operands,
+        std::span<const OperandSpec*> places) {
+  return Matcher(scope, specs, operands, places).run();
 }
 
 Misfit check_address(const Scope& scope, const OperandSpec& spec, const Operand& operand) {

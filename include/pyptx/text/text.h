@@ -42,10 +42,12 @@ struct Checked {
 Checked check(std::string_view text, std::string_view file = "<ptx>",
               const CheckOptions& options = {});
 
-/// Checks a module that is already there; places are in its locations. Of a module that was read
-/// it knows nothing of the syntax, and of one that was edited since then what was found in reading.
+/// Checks a module that is already there, its names too; places are in its locations. Of a module
+/// that was read it knows nothing of the syntax, and of one that was edited since then what was
+/// found in reading.
 diag::Diagnostics check(const ir::Module& module, const CheckOptions& options = {});
-/// Checks the text that the document prints, edits included; places are resolved.
+/// Checks the text that the document prints, edits included, and that names mean in it what they
+/// mean in the module; places are resolved.
 diag::Diagnostics check(const syntax::Document& document, const CheckOptions& options = {});
 
 /// The canonical text, from the tree alone.

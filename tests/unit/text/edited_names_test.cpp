@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Edits that make a module say something else than its text, or nothing at all: none stays unseen,
+// whether the module is verified or what it prints.
+#include <gmock/gmock.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pyptx/text/text.h"
+
+namespace pyptx::text {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::string_view kNames = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.global .u32 total;
+.visible .entry k(
+	.param .u64 out
+)
+{
+	.reg .b32 %r<4>;
+	.reg .b32 count, other;
+	.reg .b64 %rd<2>;
+	.shared .b32 tile[32];
+	mov.u32 count, %ntid.x;
+	mov.u32 other, %tid.x;
+	mov.u32 %r0, tile;
+	ld.param.u64 %rd0, [out];
+	bra END;
+	{
+		.reg .b32 inner;
+		mov.u32 inner, count;
+		st.global.u32 [%rd0], inner;
+	AGAIN:
+		bra AGAIN;
+	}
+END:
+	st.global.u32 [total], other;
+	ret;
+}
+)";
+
+class EditedNames : public ::testing::Test {
+ protected:
+  using Codes = std::vector<std::string>;
+
+  const ir::Function& function() const { return *document_.module().functions[0]; }
+  ir::RegisterId reg(std::string_view name) const {
+    return function().find_register(document_.module().symbols, name).value();
+  }
+  ir::LabelId label(std::string_view name) const {
+    const auto& labels = function().labels;
+    std::uint32_t id = 0;
+    while (document_.module().text(labels[id]) != name) ++id;
+    return static_cast<ir::LabelId>(id);
+  }
+  /// The statement of that kind, by its place among them.
+  std::size_t statement(ir::StatementKind kind, std::size_t number = 0) const {
+    for (std::size_t i = 0; i < function().body.size(); ++i) {
+      if (function().body[i].kind == kind && number-- == 0) return i;
+    }
+    ADD_FAILURE() << "no such statement";
+    return 0;
+  }
+  static Codes codes(const diag::Diagnostics& found) {
+    Codes texts;
+    for (const diag::Diagnostic& one : found) {
+      if (one.severity() == diag::Severity::Error) texts.emplace_back(one.code());
+    }
+    return texts;
+  }
+  Codes of_module() const { return codes(verify(document_.module())); }
+  Codes of_document() const { return codes(verify(document_)); }
+  /// What a reader of the printed text finds.
+  Codes of_text() const { return codes(check(print(document_)).diagnostics); }
+
+  /// The text is refused, and so is the module, with the same code among its own.
+  void expect_refused(std::string_view code) {
+    EXPECT_THAT(of_text(), Contains(code)) << print(document_);
+    EXPECT_THAT(of_document(), Contains(code));
+    EXPECT_THAT(of_module(), Contains(code));
+  }
+  /// The text is legal and says something else.
+  void expect_taken() {
+    EXPECT_THAT(of_text(), IsEmpty()) << print(document_);
+    EXPECT_THAT(of_document(), Contains("PTX0238"));
+    EXPECT_THAT(of_module(), Contains("PTX0238"));
+  }
+  void expect_good() {
+    EXPECT_THAT(of_text(), IsEmpty()) << print(document_);
+    EXPECT_THAT(of_document(), IsEmpty());
+    EXPECT_THAT(of_module(), IsEmpty());
+  }
+
+  syntax::Document document_ = parse(kNames);
+};
+
+TEST_F(EditedNames, AModuleAsItWasReadIsGood) { expect_good(); }
+
+TEST_F(EditedNames, ARenameToANewNameIsGood) {
+  document_.rename(0, reg("count"), "threads");
+  document_.rename(0, reg("%r0"), "%tile");
+  document_.rename(0, label("END"), "$L_end");
+  expect_good();
+}
+
+TEST_F(EditedNames, ARegisterOfTheSameNameIsADuplicate) {
+  document_.rename(0, reg("count"), "other");
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, ANameOfAPoolIsADuplicate) {
+  document_.rename(0, reg("count"), "%r3");
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, APooledRegisterThatLeavesItsPoolKeepsNoName) {
+  document_.rename(0, reg("%r0"), "%r9");
+  expect_good();
+  document_.rename(0, reg("%r9"), "%r1");
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, AnInsertedDeclarationMayClash) {
+  document_.insert_register(0, 0, "count", isa::Type::U32);
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, AnInsertedLabelMayClash) {
+  document_.insert_label(0, function().body.size(), "END");
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, AVariableOfTheSameNameIsADuplicate) {
+  document_.rename(0, reg("count"), "tile");
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, AParametersNameIsADuplicate) {
+  document_.rename(0, reg("other"), "out");
+  expect_refused("PTX0104");
+}
+
+TEST_F(EditedNames, IllegalNamesAreFound) {
+  for (const std::string_view name : {"1st", "a-b", "a b", "%", "", ".x", "caf\xc3\xa9"}) {
+    document_ = parse(kNames);
+    document_.rename(0, reg("count"), name);
+    EXPECT_THAT(of_text(), Not(IsEmpty())) << name;
+    EXPECT_THAT(of_document(), Not(IsEmpty())) << name;
+    EXPECT_THAT(of_module(), Contains("PTX0235")) << name;
+  }
+}
+
+// A constant of that name is there already.
+TEST_F(EditedNames, APredefinedNameIsNone) {
+  document_.rename(0, reg("count"), "WARP_SZ");
+  EXPECT_THAT(of_document(), Contains("PTX0235"));
+  EXPECT_THAT(of_module(), Contains("PTX0235"));
+}
+
+TEST_F(EditedNames, AnErasedDeclarationLeavesItsUses) {
+  document_.erase(0, statement(ir::StatementKind::Registers));
+  expect_refused("PTX0103");
+}
+
+TEST_F(EditedNames, AnErasedVariableLeavesItsUses) {
+  document_.erase_item(1);
+  expect_refused("PTX0103");
+}
+
+TEST_F(EditedNames, AnErasedLabelLeavesItsUses) {
+  document_.erase(0, statement(ir::StatementKind::Label, 1));
+  expect_refused("PTX0103");
+}
+
+TEST_F(EditedNames, ARegisterIsKnownInItsBlockAlone) {
+  const std::vector<ir::Operand> operands{ir::Operand::reg(reg("count")),
+                                          ir::Operand::reg(reg("inner"))};
+  document_.insert(0, function().body.size(), {*isa::spell("mov.u32"), operands, {}, false});
+  expect_refused("PTX0103");
+}
+
+TEST_F(EditedNames, ABranchIntoABlockIsRefused) {
+  const std::vector<ir::Operand> operands{ir::Operand::label(label("AGAIN"))};
+  document_.insert(0, function().body.size(), {*isa::spell("bra"), operands, {}, false});
+  expect_refused("PTX0103");
+}
+
+// The text reads well, and its inner block reads another register than the module.
+TEST_F(EditedNames, AnInnerNameThatHidesAnotherIsSeen) {
+  document_.rename(0, reg("inner"), "count");
+  expect_taken();
+}
+
+TEST_F(EditedNames, AnOuterNameThatIsHiddenIsSeen) {
+  document_.rename(0, reg("count"), "inner");
+  expect_taken();
+}
+
+TEST_F(EditedNames, ANameThatHidesAVariableIsSeen) {
+  document_.rename(0, reg("other"), "total");
+  EXPECT_THAT(of_document(), Not(IsEmpty()));
+  EXPECT_THAT(of_module(), Contains("PTX0238"));
+}
+
+TEST_F(EditedNames, ANameThatHidesASpecialRegisterIsSeen) {
+  document_.rename(0, reg("%rd0"), "%laneid");
+  expect_good();
+  document_.rename(0, reg("%laneid"), "%tid");
+  EXPECT_THAT(of_document(), Not(IsEmpty()));
+  EXPECT_THAT(of_module(), Contains("PTX0238"));
+}
+
+}  // namespace
+}  // namespace pyptx::text
