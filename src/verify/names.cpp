@@ -62,6 +62,7 @@ class NameCheck {
                               scopes_.find(module_.text(name)).depth == kParameters;
     if (!scopes_.declare(name, meaning) || is_parameter) {
       add(Kind::DuplicateName, text(name), loc);
+      told_.insert(text(name));
     }
   }
 
@@ -87,6 +88,7 @@ class NameCheck {
 
   void function(const ir::Function& function) {
     function_ = &function;
+    told_.clear();
     identifier(function.name, function.loc);
     globals_.insert(function.name);
     scopes_.open();
@@ -181,7 +183,9 @@ class NameCheck {
     }
   }
 
+  // Once for each name: at its first use, or at the second declaration that it follows from.
   void taken(std::string name, diag::Loc loc, std::string_view meant) {
+    if (!told_.insert(name).second) return;
     add(Kind::NameTaken, std::move(name), loc,
         "here it means another declaration, not the " + std::string(meant));
   }
@@ -240,6 +244,7 @@ class NameCheck {
   const ir::Function* function_ = nullptr;
   NameScopes scopes_;
   std::unordered_set<ir::Symbol> globals_;  // declared at module level so far
+  std::unordered_set<std::string> told_;    // names of this function that mean another
   diag::Diagnostics found_;
 };
 

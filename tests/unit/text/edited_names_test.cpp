@@ -80,8 +80,8 @@ class EditedNames : public ::testing::Test {
     }
     return texts;
   }
-  Codes of_module() const { return codes(verify(document_.module())); }
-  Codes of_document() const { return codes(verify(document_)); }
+  Codes of_module() const { return codes(check(document_.module())); }
+  Codes of_document() const { return codes(check(document_)); }
   /// What a reader of the printed text finds.
   Codes of_text() const { return codes(check(print(document_)).diagnostics); }
 
@@ -95,7 +95,7 @@ class EditedNames : public ::testing::Test {
   void expect_taken() {
     EXPECT_THAT(of_text(), IsEmpty()) << print(document_);
     EXPECT_THAT(of_document(), Contains("PTX0238"));
-    EXPECT_THAT(of_module(), Contains("PTX0238"));
+    EXPECT_THAT(of_module(), ElementsAre("PTX0238"));  // once, however many uses
   }
   void expect_good() {
     EXPECT_THAT(of_text(), IsEmpty()) << print(document_);
@@ -118,6 +118,7 @@ TEST_F(EditedNames, ARenameToANewNameIsGood) {
 TEST_F(EditedNames, ARegisterOfTheSameNameIsADuplicate) {
   document_.rename(0, reg("count"), "other");
   expect_refused("PTX0104");
+  EXPECT_THAT(of_module(), ElementsAre("PTX0104"));  // and nothing that follows from it
 }
 
 TEST_F(EditedNames, ANameOfAPoolIsADuplicate) {
@@ -150,6 +151,16 @@ TEST_F(EditedNames, AVariableOfTheSameNameIsADuplicate) {
 TEST_F(EditedNames, AParametersNameIsADuplicate) {
   document_.rename(0, reg("other"), "out");
   expect_refused("PTX0104");
+}
+
+// The prototype says what it is called.
+TEST_F(EditedNames, AParameterInARegisterKeepsItsName) {
+  document_ = parse(
+      ".version 8.0\n.target sm_90\n.address_size 64\n.func f(.reg .b32 a)\n{\n\t.reg .b32 b;\n"
+      "\tmov.b32 b, a;\n\tret;\n}\n");
+  expect_good();
+  document_.rename(0, reg("a"), "c");
+  expect_refused("PTX0103");
 }
 
 TEST_F(EditedNames, IllegalNamesAreFound) {
