@@ -2,8 +2,8 @@
 //
 // Runs an AOTInductor package that calls a pyptx kernel, in a process without Python:
 //   aoti libpyptx_torch.so model.pt2 cpu|cuda [SIZE...]
-// The model computes 4 * x by adding, of 64 floats, or of as many as asked for where it was exported
-// with a symbolic size. Built against torch alone:
+// The model computes 4 * x by adding, of 64 floats, or of as many as asked for where it was
+// exported with a symbolic size. Built against torch alone:
 //   c++ -std=c++20 aoti.cpp -I$TORCH/include -L$TORCH/lib -Wl,--no-as-needed -ltorch -ltorch_cpu
 //   -lc10
 #include <ATen/ops/arange.h>

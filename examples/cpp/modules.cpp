@@ -95,7 +95,7 @@ void sync_in_loop(pyptx::Document& document) {
 }
 
 void show_findings(const pyptx::Document& document) {
-  const auto found = pyptx::verify(document.module());
+  const auto found = pyptx::check(document.module());
   for (const auto& one : found) std::cout << one.code() << ": " << one.message() << '\n';
   if (found.empty()) std::cout << "nothing is wrong\n";
 }
