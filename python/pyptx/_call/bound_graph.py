@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyptx._call.refusals import refuse
@@ -60,6 +60,22 @@ def _text(key: str) -> str:
 # What torch.compiler.assume_constant_result() sets, while torch may not be loaded.
 _name._dynamo_marked_constant = True  # type: ignore[attr-defined]
 _text._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def are_fake(tensors: Iterable[Any]) -> bool:
+    """Whether torch.export, which runs a program on such tensors, is making a graph of the call."""
+    from torch._subclasses.fake_tensor import is_fake
+
+    return any(map(is_fake, tensors))
+
+
+def call_fake(key: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """Call a bound kernel on fake tensors, with `out` among the options."""
+    from pyptx.torch_support import register_operators
+
+    register_operators()
+    keywords = {name: value for name, value in options.items() if name != "out"}
+    return call(key, inputs, options.get("out"), keywords)
 
 
 def call(key: str, inputs: tuple[Any, ...], out: Any, keywords: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from pyptx._call.scalars import scalar_bits
 from pyptx._call.signature import Array
 from pyptx._call.teaching import ENTRY_KINDS
 from pyptx.specs import Layout, Tile
-from pyptx.torch_support import is_traced, register_operators
+from pyptx.torch_support import is_traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +246,8 @@ class Launch:
         names = [tensor.name for tensor in settled.inputs]
         framework = first_call.common_framework(settled.name, names, args, outs or ())
         if framework == "torch":
-            from torch._subclasses.fake_tensor import is_fake
-
-            if any(map(is_fake, args)):  # torch.export traces with such
-                register_operators()
-                values = {name: value for name, value in kwargs.items() if name != "out"}
-                return bound_graph.call(self.key, args, out, values)
+            if bound_graph.are_fake(args):
+                return bound_graph.call_fake(self.key, args, kwargs)
             return self._call_torch(args, outs, bits)
         if framework == "numpy":
             return self._call_numpy(args, outs, bits)

@@ -18,7 +18,7 @@ from pyptx._call import bound_graph, bound_kernel, first_call
 from pyptx._call.bound_kernel import BoundKernel, BoundScalar
 from pyptx._call.specialize import MOST_KEPT
 from pyptx._kept import Kept
-from pyptx.torch_support import is_traced, register_operators
+from pyptx.torch_support import is_traced
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -106,14 +106,9 @@ class OpenKernel(_core.KernelBase):
         names = [tensor.name for tensor in self.inputs]
         framework = first_call.common_framework(self.name, names, args, outs or ())
         given = (*args, *(outs or ()))
-        if framework == "torch":
-            from torch._subclasses.fake_tensor import is_fake
-
-            if any(map(is_fake, given)):  # torch.export traces with such
-                register_operators()
-                values = {name: value for name, value in options.items() if name != "out"}
-                return bound_graph.call(self._key, args, out, values)
-        elif framework == "jax" and any(not isinstance(n, int) for x in given for n in x.shape):
+        if framework == "torch" and bound_graph.are_fake(given):
+            return bound_graph.call_fake(self._key, args, options)
+        if framework == "jax" and any(not isinstance(n, int) for x in given for n in x.shape):
             from pyptx._jax import open_call
 
             bits = bound_kernel.bits_of(self.name, self._carried.scalars, options)
