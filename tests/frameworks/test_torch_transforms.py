@@ -154,9 +154,7 @@ def test_graphs_of_other_tracers_hold_the_operator(k: Any) -> None:
             return k(x, x) * 2
 
     a = torch.randn(64)
-    graphs = [make_fx(Model())(a)]
-    graphs += [torch.export.export(Model(), (a,), strict=s).module() for s in (True, False)]
-    for graph in graphs:
+    for graph in (make_fx(Model())(a), torch.export.export(Model(), (a,)).module()):
         assert "pyptx." in graph.code
         assert torch.equal(graph(a), 4 * a)
 
