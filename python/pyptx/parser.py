@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from pyptx import _core
-from pyptx._core import Function, Instruction, Location, Operand, Part, Variable
+from pyptx._core import Block, Function, Instruction, Location, Operand, Part, Variable
 
-__all__ = ["Function", "Instruction", "Location", "Operand", "Part", "Variable", "parse"]
+__all__ = ["Block", "Function", "Instruction", "Location", "Operand", "Part", "Variable", "parse"]
 
 
 def parse(text: str | bytes, file: str = "<ptx>", *, recover: bool = False) -> _core.Module:

@@ -26,6 +26,10 @@ using ir::StatementKind;
 constexpr std::uint32_t kParameters = 1;
 constexpr std::uint32_t kOutermost = 2;
 
+bool may_declare(const ir::Statement& statement) {
+  return statement.kind == StatementKind::Raw || statement.kind == StatementKind::Error;
+}
+
 class NameCheck {
  public:
   explicit NameCheck(const ir::Module& module) : module_(module), scopes_(module) {}
@@ -36,6 +40,7 @@ class NameCheck {
       for (const auto& function : module_.functions) this->function(*function);
     }
     for (const ir::Item& item : module_.items) {
+      is_open_ = is_open_ || item.kind == ir::ItemKind::Error;
       if (item.kind == ir::ItemKind::Variable) module_variable(module_.variables[item.index]);
       if (item.kind == ir::ItemKind::Function) function(*module_.functions[item.index]);
     }
@@ -47,6 +52,9 @@ class NameCheck {
     Diagnostic diagnostic(kind, {std::move(name)});
     if (!note.empty()) diagnostic->notes.push_back(std::move(note));
     found_.push_back(std::move(diagnostic).at(loc).see("identifiers"));
+  }
+  void unknown(std::string name, diag::Loc loc) {
+    if (!is_open_) add(Kind::UnknownName, std::move(name), loc);
   }
   std::string text(ir::Symbol symbol) const { return std::string(module_.text(symbol)); }
 
@@ -81,7 +89,7 @@ class NameCheck {
     }
     for (const ir::InitialValue& value : variable.initializer) {
       if (value.is_address() && !globals_.contains(value.symbol)) {
-        add(Kind::UnknownName, text(value.symbol), variable.loc);
+        unknown(text(value.symbol), variable.loc);
       }
     }
   }
@@ -89,6 +97,8 @@ class NameCheck {
   void function(const ir::Function& function) {
     function_ = &function;
     told_.clear();
+    const bool was_open = is_open_;
+    is_open_ = is_open_ || std::ranges::any_of(function.body, may_declare);
     identifier(function.name, function.loc);
     globals_.insert(function.name);
     scopes_.open();
@@ -100,6 +110,7 @@ class NameCheck {
     }
     for (std::size_t i = 0; i < function.body.size(); ++i) statement(i);
     while (scopes_.depth() != 0) scopes_.close();
+    is_open_ = was_open;
   }
 
   /// Those in registers are the first registers of the function.
@@ -200,7 +211,7 @@ class NameCheck {
                                  found.index == static_cast<std::uint32_t>(id);
     if (is_it) return;
     if (found.kind == Meaning::Kind::None) {
-      add(Kind::UnknownName, std::move(name), loc);
+      unknown(std::move(name), loc);
     } else {
       taken(std::move(name), loc, "register that was declared elsewhere");
     }
@@ -212,7 +223,7 @@ class NameCheck {
     const Meaning found = scopes_.find(name);
     if (found.kind == Meaning::Kind::Label && found.index == index) return;
     if (found.kind == Meaning::Kind::None) {
-      add(Kind::UnknownName, std::move(name), loc);
+      unknown(std::move(name), loc);
     } else {
       taken(std::move(name), loc, "label that was placed elsewhere");
     }
@@ -223,7 +234,7 @@ class NameCheck {
     const Meaning found = scopes_.find(module_.text(name));
     const int known = operand.component & ~ir::kZeroOffset;
     if (found.kind == Meaning::Kind::None) {
-      if (!globals_.contains(name)) add(Kind::UnknownName, text(name), loc);
+      if (!globals_.contains(name)) unknown(text(name), loc);
       return;
     }
     const bool is_it =
@@ -245,6 +256,8 @@ class NameCheck {
   NameScopes scopes_;
   std::unordered_set<ir::Symbol> globals_;  // declared at module level so far
   std::unordered_set<std::string> told_;    // names of this function that mean another
+  /// Something that nobody reads may declare what is not declared elsewhere.
+  bool is_open_ = false;
   diag::Diagnostics found_;
 };
 

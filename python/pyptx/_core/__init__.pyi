@@ -243,6 +243,22 @@ class Instruction(Part):
         """Whether the table has it and all of its names are declared."""
 
     def __repr__(self) -> str: ...
+    @property
+    def reads(self) -> tuple[str, ...] | None:
+        """
+        Names of the registers it reads, those of addresses and the guard among them;
+        None where it is not resolved.
+        """
+
+    @property
+    def writes(self) -> tuple[str, ...] | None:
+        """Names of the registers it writes; None where it is not resolved."""
+
+    @property
+    def effect(self) -> str:
+        """
+        What it does besides giving its results: none, reads (memory), or acts.
+        """
 
 class Variable(Part):
     """A variable or parameter."""
@@ -294,6 +310,55 @@ class Function(Part):
 
     @property
     def instructions(self) -> tuple[Instruction, ...]: ...
+    def __repr__(self) -> str: ...
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The control-flow graph, in the order of the text."""
+
+    @property
+    def has_all_edges(self) -> bool:
+        """
+        False where something in it was not read or resolved, or branches nobody knows
+        where to: the graph may lack edges, and every register counts as live.
+        """
+
+class Block:
+    """
+    Instructions that run one after the other. A call is one of them, since
+    execution comes back.
+    """
+
+    @property
+    def number(self) -> int:
+        """Its place in `Function.blocks`."""
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]: ...
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Numbers of the blocks that may run next."""
+
+    @property
+    def predecessors(self) -> tuple[int, ...]: ...
+    @property
+    def leaves(self) -> bool:
+        """Whether the function may end behind it."""
+
+    @property
+    def is_reachable(self) -> bool: ...
+    @property
+    def dominator(self) -> int | None:
+        """
+        The number of the last block that every way here goes through; None for the
+        first block, and where nothing comes.
+        """
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        """
+        Names of the registers that may be read from here on, before they are written.
+        """
+
     def __repr__(self) -> str: ...
 
 class Module:

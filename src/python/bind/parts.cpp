@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "bind/blocks.h"
 #include "bind/parts.h"
 #include "module/part.h"
 #include "pyptx/syntax/printer.h"
@@ -225,9 +226,9 @@ void bind_part(nb::module_& m) {
       .def("__repr__", &part_repr);
 }
 
-void bind_instruction(nb::module_& m) {
-  nb::class_<InstructionPart, Part>(m, "Instruction", "An instruction of a function.")
-      .def_prop_ro("opcode", &opcode)
+nb::class_<InstructionPart, Part> bind_instruction(nb::module_& m) {
+  nb::class_<InstructionPart, Part> instruction(m, "Instruction", "An instruction of a function.");
+  instruction.def_prop_ro("opcode", &opcode)
       .def_prop_ro("modifiers", &modifiers, "Without their dots.")
       .def_prop_ro("operands",
                    [](const InstructionPart& p) { return many<OperandPart>(p.operands()); })
@@ -236,6 +237,7 @@ void bind_instruction(nb::module_& m) {
           "is_resolved", [](const InstructionPart& p) { return p.resolved != nullptr; },
           "Whether the table has it and all of its names are declared.")
       .def("__repr__", [](const InstructionPart& p) { return repr("Instruction", "", p.text()); });
+  return instruction;
 }
 
 void bind_variable(nb::module_& m) {
@@ -259,8 +261,9 @@ void bind_variable(nb::module_& m) {
       .def("__repr__", [](const VariablePart& p) { return repr("Variable", p.kind, p.text()); });
 }
 
-void bind_function(nb::module_& m) {
-  nb::class_<FunctionPart, Part>(m, "Function", "An entry or a device function.")
+nb::class_<FunctionPart, Part> bind_function(nb::module_& m) {
+  nb::class_<FunctionPart, Part> function(m, "Function", "An entry or a device function.");
+  function
       .def_prop_ro("name",
                    [](const FunctionPart& p) { return name_of_symbol(p, p.function->name); })
       .def_prop_ro("is_entry", [](const FunctionPart& p) { return p.function->is_entry; })
@@ -287,6 +290,7 @@ void bind_function(nb::module_& m) {
             std::string(p.document->module().text(f.name)) + ": " +
             (f.is_declaration ? "a declaration" : std::to_string(count) + " instructions") + ">");
       });
+  return function;
 }
 
 }  // namespace
@@ -295,9 +299,10 @@ void bind_parts(nb::module_& m) {
   bind_location(m);
   bind_operand(m);
   bind_part(m);
-  bind_instruction(m);
+  nb::class_<InstructionPart, Part> instruction = bind_instruction(m);
   bind_variable(m);
-  bind_function(m);
+  nb::class_<FunctionPart, Part> function = bind_function(m);
+  bind_blocks(m, instruction, function);
 }
 
 }  // namespace pyptx::python
