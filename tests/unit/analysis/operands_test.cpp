@@ -45,12 +45,23 @@ TEST(Operands, AComponentIsNotTheWholeRegister) {
   EXPECT_EQ(accesses("mov.b32 %v.x, %r1;"), "w%v? r%r1");
 }
 
-// Optional operands before and behind: the position alone does not tell what is a result.
+/// The manual's names of the places that the registers of an instruction fill.
+std::string places(std::string_view instruction) {
+  const Graph graph('\t' + std::string(instruction) + "\n\tret;\n");
+  std::string text;
+  for (const OperandUse& use : graph.accesses().at(graph.at(instruction))) {
+    if (!text.empty()) text += ' ';
+    text += use.place != nullptr ? use.place->name : "none";
+  }
+  return text;
+}
+
+// Optional operands: the position alone does not tell what is what.
 TEST(Operands, AreFoundInTheirPlaces) {
-  EXPECT_EQ(accesses("bar.red.popc.u32 %r0, %r1, %p0;"), "w%r0 r%r1 r%p0");
-  EXPECT_EQ(accesses("bar.red.popc.u32 %r0, %r1, %r2, %p0;"), "w%r0 r%r1 r%r2 r%p0");
-  EXPECT_EQ(accesses("shfl.sync.idx.b32 %r0|%p0, %r1, %r2, %r3, %r4;"),
-            "w%r0 w%p0 r%r1 r%r2 r%r3 r%r4");
+  EXPECT_EQ(places("bar.red.popc.u32 %r0, %r1, %p0;"), "d a c");
+  EXPECT_EQ(places("bar.red.popc.u32 %r0, %r1, %r2, %p0;"), "d a b c");
+  EXPECT_EQ(places("shfl.sync.idx.b32 %r0|%p0, %r1, %r2, %r3, %r4;"), "d p a b c membermask");
+  EXPECT_EQ(places("@%p0 mov.b32 %r0, %r1;"), "none d a");
 }
 
 TEST(Operands, OfACallAreWhatItGivesAndTakes) {

@@ -39,7 +39,7 @@ constexpr std::string_view kNames = R"(.version 8.0
 	ld.param.u64 %rd0, [out];
 	bra END;
 	{
-		.reg .b32 inner;
+		.reg .b32 inner, %q<4>;
 		mov.u32 inner, count;
 		st.global.u32 [%rd0], inner;
 	AGAIN:
@@ -217,6 +217,13 @@ TEST_F(EditedNames, AnInnerNameThatHidesAnotherIsSeen) {
 TEST_F(EditedNames, AnOuterNameThatIsHiddenIsSeen) {
   document_.rename(0, reg("count"), "inner");
   expect_taken();
+}
+
+TEST_F(EditedNames, AnInnerPoolHidesItsNumbers) {
+  document_.rename(0, reg("count"), "%q3");
+  expect_taken();
+  document_.rename(0, reg("%q3"), "%q4");
+  expect_good();
 }
 
 TEST_F(EditedNames, ANameThatHidesAVariableIsSeen) {
