@@ -90,6 +90,25 @@ std::string Module::name(const Register& reg) const {
   return result;
 }
 
+std::vector<Item> Module::parts() const {
+  const auto is_named = [&](ItemKind kind, std::uint32_t index) {
+    return std::ranges::any_of(
+        items, [&](const Item& item) { return item.kind == kind && item.index == index; });
+  };
+  const auto was_read = [](const Item& item) { return !item.tokens.empty(); };
+  if (std::ranges::any_of(items, was_read)) return items;
+  std::vector<Item> all;
+  if (!is_named(ItemKind::Header, 0)) all.push_back({ItemKind::Header});
+  all.insert(all.end(), items.begin(), items.end());
+  for (std::uint32_t i = 0; i < variables.size(); ++i) {
+    if (!is_named(ItemKind::Variable, i)) all.push_back({ItemKind::Variable, i});
+  }
+  for (std::uint32_t i = 0; i < functions.size(); ++i) {
+    if (!is_named(ItemKind::Function, i)) all.push_back({ItemKind::Function, i});
+  }
+  return all;
+}
+
 const Function* Module::entry(std::string_view entry_name) const {
   const Function* only = nullptr;
   for (const auto& function : functions) {

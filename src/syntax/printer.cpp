@@ -26,22 +26,7 @@ class ModuleWriter {
   ModuleWriter(TextWriter& out, const ir::Module& module) : out_(out), module_(module) {}
 
   void write() {
-    std::vector<bool> variables(module_.variables.size());
-    std::vector<bool> functions(module_.functions.size());
-    bool header = false;
-    for (const ir::Item& item : module_.items) header |= item.kind == ItemKind::Header;
-    if (!header) write_item({ItemKind::Header, 0});
-    for (const ir::Item& item : module_.items) {
-      if (item.kind == ItemKind::Variable) variables[item.index] = true;
-      if (item.kind == ItemKind::Function) functions[item.index] = true;
-      write_item(item);
-    }
-    for (std::uint32_t i = 0; i < variables.size(); ++i) {
-      if (!variables[i]) write_item({ItemKind::Variable, i});
-    }
-    for (std::uint32_t i = 0; i < functions.size(); ++i) {
-      if (!functions[i]) write_item({ItemKind::Function, i});
-    }
+    for (const ir::Item& item : module_.parts()) write_item(item);
   }
 
  private:

@@ -22,12 +22,7 @@ class ModuleCheck {
 
   void run() {
     check_header(findings_);
-    // A module that was authored may leave the order to the printer: variables, then functions.
-    if (module_.items.empty()) {
-      for (const ir::Variable& variable : module_.variables) this->variable(variable);
-      for (const auto& function : module_.functions) this->function(*function);
-    }
-    for (const ir::Item& item : module_.items) this->item(item);
+    for (const ir::Item& item : module_.parts()) this->item(item);
     check_memory_limits(findings_);
   }
 

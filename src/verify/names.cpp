@@ -35,11 +35,7 @@ class NameCheck {
   explicit NameCheck(const ir::Module& module) : module_(module), scopes_(module) {}
 
   diag::Diagnostics run() {
-    if (module_.items.empty()) {
-      for (const ir::Variable& variable : module_.variables) module_variable(variable);
-      for (const auto& function : module_.functions) this->function(*function);
-    }
-    for (const ir::Item& item : module_.items) {
+    for (const ir::Item& item : module_.parts()) {
       is_open_ = is_open_ || item.kind == ir::ItemKind::Error;
       if (item.kind == ir::ItemKind::Variable) module_variable(module_.variables[item.index]);
       if (item.kind == ir::ItemKind::Function) function(*module_.functions[item.index]);

@@ -212,8 +212,8 @@ class Module {
   std::vector<IntermediateSources> intermediate_sources;
   std::vector<Alias> aliases;
   diag::LocationTable locations;
-  /// The order of the parts as written. What it does not name comes where it always does: the
-  /// header first, then variables, then functions. An authoring layer may leave it empty.
+  /// The order of the parts as written, all of them where they were read from a text. An authoring
+  /// layer names those that it cares about; see parts().
   std::vector<Item> items;
   /// What .target says where the table has no such target; `target` says nothing then.
   Symbol unknown_target{};
@@ -222,6 +222,9 @@ class Module {
   /// runs a module that has any.
   diag::Diagnostics findings;
 
+  /// Every part in its order. What `items` of an authoring layer does not name comes where it
+  /// always does: the header first, then variables and functions behind all else.
+  std::vector<Item> parts() const;
   /// The entry with this name; the only entry when `entry` is empty; else null.
   const Function* entry(std::string_view entry_name = {}) const;
   std::string_view text(Symbol symbol) const { return symbols.text(symbol); }

@@ -25,6 +25,7 @@ std::optional<Names> names(const InstructionPart& part, Wanted wanted) {
 
 Many<std::size_t> numbers(const std::vector<analysis::BlockId>& blocks) {
   std::vector<std::size_t> all;
+  all.reserve(blocks.size());
   for (const analysis::BlockId id : blocks) all.push_back(static_cast<std::size_t>(id));
   return many<std::size_t>(all);
 }

@@ -119,6 +119,16 @@ TEST(TextTest, AnEditedDocumentIsVerifiedAsItPrints) {
   EXPECT_NE(print(other).find("M:\tbrr M, %s;\n"), std::string::npos) << print(other);
 }
 
+// In both ways of printing, and for verify of the tree.
+TEST(TextTest, WhatWasErasedStaysAway) {
+  syntax::Document document = parse(std::string(kTextHead) + ".func f()\n{\n\tret;\n}\n" +
+                                    module_of("").substr(kTextHead.size()));
+  document.erase_item(1);
+  EXPECT_EQ(print(document).find("f()"), std::string::npos);
+  EXPECT_EQ(format(document).find("f()"), std::string::npos);
+  EXPECT_THAT(verify(document.module()), IsEmpty());
+}
+
 TEST(TextTest, FormattingIsAFixpoint) {
   const std::string once = format(parse(module_of("  add.u32 %r1,%r0,0x10;   ret;\n")));
   EXPECT_EQ(format(parse(once)), once);

@@ -13,6 +13,7 @@
 
 #include "one_function.h"
 #include "pyptx/ir/name.h"
+#include "pyptx/verify/module.h"
 
 namespace pyptx::verify {
 namespace {
@@ -48,6 +49,15 @@ TEST_F(NamesTest, ThatNothingDeclaresAreFound) {
   EXPECT_THAT(codes(), ElementsAre("PTX0103"));
   module_.variables.emplace_back().name = module_.symbols.intern("table");
   EXPECT_THAT(codes(), IsEmpty());
+}
+
+// An authoring layer names the parts whose place matters; the others are there all the same.
+TEST_F(NamesTest, AreLookedAtInPartsWithoutAPlace) {
+  mov(reg(isa::Type::U32), ir::Operand::symbol(module_.symbols.intern("table")));
+  module_.items.push_back({ir::ItemKind::File, 0});
+  EXPECT_THAT(codes(), ElementsAre("PTX0103"));
+  function_->linkage = ir::Linkage::Common;
+  EXPECT_THAT(verify_module(module_), ::testing::SizeIs(1));
 }
 
 // What is printed as it stands may declare anything.
