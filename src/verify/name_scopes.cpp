@@ -40,7 +40,9 @@ void NameScopes::close() {
 bool NameScopes::declare(ir::Symbol name, Meaning meaning) {
   const std::string_view text = module_.text(name);
   const std::uint32_t run = run_of(meaning);
+  // As for the reader, a label may have the name of a pooled register, which it hides.
   const auto falls_in_run = [&](const Declared& other) {
+    if (other.meaning.kind == Meaning::Kind::Label) return false;
     const auto number = number_behind(module_.text(other.name), text);
     return run_of(other.meaning) == 0 && number && *number < run;
   };

@@ -4,9 +4,11 @@
 // whether the module is verified or what it prints.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <iterator>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -230,6 +232,56 @@ TEST_F(EditedNames, ANameThatHidesAVariableIsSeen) {
   document_.rename(0, reg("other"), "total");
   EXPECT_THAT(of_document(), Not(IsEmpty()));
   EXPECT_THAT(of_module(), Contains("PTX0238"));
+}
+
+// Whatever is renamed and erased: a reader of the text and the check of the tree find the same
+// kinds of faults, and where the text has none, the tree has none but names that are taken.
+TEST_F(EditedNames, AgreeWithTheTextAfterRandomEdits) {
+  constexpr std::string_view kChoices[] = {"count", "other", "inner", "%r1", "%q2",  "%q9",
+                                           "tile",  "END",   "AGAIN", "out", "%rd0", "fresh"};
+  std::mt19937 source(11);
+  const auto random = [&](std::size_t below) {
+    return static_cast<std::uint32_t>(source() % below);
+  };
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    document_ = parse(kNames);
+    for (unsigned edit = 0; edit <= random(2); ++edit) {
+      const std::string_view name = kChoices[random(std::size(kChoices))];
+      const std::size_t at = random(function().body.size());
+      const ir::StatementKind kind = function().body[at].kind;
+      switch (random(4)) {
+        case 0:
+          document_.rename(0, ir::RegisterId{random(function().registers.size())}, name);
+          break;
+        case 1:
+          document_.rename(0, ir::LabelId{random(2)}, name);
+          break;
+        case 2:
+          document_.insert_register(0, at, name, isa::Type::U32);
+          break;
+        default:
+          if (kind != ir::StatementKind::BlockOpen && kind != ir::StatementKind::BlockClose) {
+            document_.erase(0, at);
+          }
+      }
+    }
+    const Codes text = of_text();
+    const Codes module = of_module();
+    for (const std::string_view code : {"PTX0103", "PTX0104"}) {
+      if (std::ranges::count(text, code) == 0) continue;
+      EXPECT_NE(std::ranges::count(module, code), 0) << code << '\n' << print(document_);
+    }
+    if (text.empty()) {
+      EXPECT_EQ(std::ranges::count(module, "PTX0238"), std::ssize(module)) << print(document_);
+      EXPECT_EQ(of_document(), module);
+    } else {
+      EXPECT_FALSE(module.empty()) << text[0] << '\n' << print(document_);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_LT(refused, 350);
 }
 
 TEST_F(EditedNames, ANameThatHidesASpecialRegisterIsSeen) {
