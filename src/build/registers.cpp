@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pyptx/build/tracer.h"
+#include "pyptx/ir/name.h"
 
 namespace pyptx::build {
 namespace {
@@ -37,18 +38,6 @@ PoolOf pool_of(isa::Type type) {
 isa::Type declared_for(isa::Type type) {
   const isa::TypeInfo& facts = isa::info(type);
   return facts.bits < 16 && type != isa::Type::Pred ? isa::Type::B16 : facts.storage;
-}
-
-bool is_identifier(std::string_view name) {
-  const auto follows = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
-  };
-  if (name.empty() || name == "WARP_SZ") return false;  // the one predefined constant
-  const char first = name.front();
-  const bool is_letter = std::isalpha(static_cast<unsigned char>(first)) != 0;
-  if (!is_letter && first != '_' && first != '$' && first != '%') return false;
-  if (!is_letter && name.size() == 1) return false;
-  return std::ranges::all_of(name.substr(1), follows);
 }
 
 /// Whether `name` is what a pool would call one of its registers, made or yet to be made.
@@ -79,7 +68,7 @@ bool mentions(std::string_view text, std::string_view name) {
 }  // namespace
 
 std::string Tracer::unique_name(std::string_view wanted) {
-  if (!is_identifier(wanted)) {
+  if (!ir::is_identifier(wanted)) {
     report({diag::Kind::BadName, {std::string(wanted)}});
     return {};
   }

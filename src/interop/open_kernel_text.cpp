@@ -91,8 +91,13 @@ std::optional<Argument> read_tile(std::string_view line) {
   }
   for (const std::string_view dim : *dims) {
     const auto size = read_number(dim);
-    if (size && *size > std::uint64_t{1} << 62) return std::nullopt;
-    tile.dims.push_back(size ? Dimension(*size) : Dimension(std::string(dim)));
+    if (!size) {
+      tile.dims.emplace_back(std::string(dim));
+    } else if (*size <= std::uint64_t{1} << 62) {
+      tile.dims.emplace_back(*size);
+    } else {
+      return std::nullopt;
+    }
   }
   tile.layout = static_cast<TileLayout>(layout - kLayouts.begin());
   tile.box = *box;
