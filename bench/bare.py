@@ -52,7 +52,7 @@ def saved_kernel(kernel: Any, inputs: tuple[Any, ...], keywords: dict[str, Any])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel"
         kernel.save(path, *inputs, **keywords)
-        return _core.SavedKernel.load(os.fsencode(path))
+        return _core.load_kernel(os.fsencode(path))
 
 
 def encoded_map(tile: Any, tensor: Any) -> tuple[bytes, int]:
