@@ -126,7 +126,7 @@ TEST(TextTest, WhatWasErasedStaysAway) {
   document.erase_item(1);
   EXPECT_EQ(print(document).find("f()"), std::string::npos);
   EXPECT_EQ(format(document).find("f()"), std::string::npos);
-  EXPECT_THAT(verify(document.module()), IsEmpty());
+  EXPECT_THAT(check(document.module()), IsEmpty());
 }
 
 TEST(TextTest, FormattingIsAFixpoint) {
