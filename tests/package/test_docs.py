@@ -42,8 +42,9 @@ def has_gpu() -> bool:
 
 
 @pytest.fixture
-def quiet(monkeypatch):
-    """The settings a reader begins with."""
+def quiet(monkeypatch, tmp_path):
+    """The settings a reader begins with, in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
     for name in ("PYPTX_LINEINFO", "PYPTX_CACHE"):
         monkeypatch.delenv(name, raising=False)
 
