@@ -154,7 +154,7 @@ def test_a_program_without_python_runs_it(tmp_path: Path) -> None:
     assert "error[PTX0840]" in done.stderr
 
 
-def test_tensor_maps_strides_and_types_follow_sizes(tmp_path: Path) -> None:
+def test_tensor_maps_and_types_follow_sizes(tmp_path: Path) -> None:
     rows = Tile("M", 64, dtype="T", layout=Layout.TMA_128B, tma_box=(8, 64))
 
     @kernel(
@@ -196,6 +196,34 @@ def test_tensor_maps_strides_and_types_follow_sizes(tmp_path: Path) -> None:
         k(torch.zeros(9, 64, dtype=torch.bfloat16))
     with pytest.raises(Error, match="PTX0841"):
         k(torch.zeros(8, 64, dtype=torch.float16))
+
+
+def test_strides_are_those_of_dense_arrays(tmp_path: Path) -> None:
+    rows = Tile("M", "N", f32, strides="dynamic")
+
+    @kernel(
+        in_specs=(rows,),
+        out_specs=(Tile("M", "N", f32),),
+        grid=lambda M, N: (M, N, 1),
+        dynamic=("M", "N"),
+        arch="sm_80",
+    )
+    def copied(X, Y):
+        px, py = ptx.global_ptrs(X, Y)
+        row = reg.from_(ptx.special.ctaid.x(), u32)
+        column = reg.from_(ptx.special.ctaid.y(), u32)
+        x = reg.scalar(f32)
+        ptx.inst.ld.global_.f32(x, ptx.addr(px + (row * X.strides[0] + column) * 4))
+        ptx.inst.st.global_.f32(ptx.addr(py + (row * X.shape[1] + column) * 4), x)
+        ptx.ret()
+
+    copied.save(tmp_path / "copied.pyptx")
+    k = pyptx.load(tmp_path / "copied.pyptx")
+    for size in ((1, 7), (5, 3)):
+        x = torch.randn(size)
+        assert torch.equal(k(x), x)
+    with pytest.raises(Error, match="PTX0846"):
+        k(torch.randn(5, 6)[:, :3])
 
 
 def test_arrays_that_do_not_fit_are_refused(path: Path) -> None:
