@@ -15,6 +15,8 @@ function(pyptx_merge target)
     math(EXPR batch "${count_${group}} / 8")
     math(EXPR count_${group} "${count_${group}} + 1")
     cmake_path(GET folder FILENAME name)
+    # The same wherever the tree lies, so that a compiler cache knows what another checkout compiled.
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
     string(SHA1 digest "${folder}")
     string(SUBSTRING ${digest} 0 4 digest)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${digest}_${batch})
