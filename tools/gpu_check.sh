@@ -16,8 +16,8 @@ cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=O
   exit 1
 }
 status=0
-for example in vector_add hopper/rms_norm hopper/layer_norm hopper/softmax hopper/swiglu hopper/gemm \
-  hopper/clustered_gemm hopper/grouped_gemm ampere/gemm hopper/train_sharded; do
+for example in vector_add tiled_matmul hopper/rms_norm hopper/layer_norm hopper/softmax hopper/swiglu hopper/gemm \
+  hopper/clustered_gemm hopper/grouped_gemm hopper/attention ampere/mma_tile ampere/gemm hopper/train_sharded; do
   echo "== examples/$example.py"
   python3 "examples/$example.py" 2>&1 | tail -20 || status=1
 done

@@ -23,6 +23,8 @@ from support.tree import TESTS
 
 SCRIPTS = [
     "vector_add.py",
+    "tiled_matmul.py",
+    "ampere/mma_tile.py",
     "ampere/gemm.py",
     "hopper/rms_norm.py",
     "hopper/layer_norm.py",
@@ -31,6 +33,7 @@ SCRIPTS = [
     "hopper/gemm.py",
     "hopper/clustered_gemm.py",
     "hopper/grouped_gemm.py",
+    "hopper/attention.py",
 ]
 NOT_EMULATED = ["blackwell/gemm.py"]
 PROGRAMS = ["hopper/train_sharded.py"]  # of other examples' kernels; test_jax_sharding.py runs it
@@ -62,12 +65,27 @@ TEXTS: dict[str, tuple[tuple[str, ...], Callable[[str], list[str]]]] = {
         )
         for name in ("gemm", "clustered_gemm")
     },
+    "hopper/attention": (
+        ("sm_90a",),
+        lambda t: [
+            build("hopper/attention", depth, causal=causal, tma=tma).ptx(H=2, S=300)
+            for depth, causal, tma in ((64, True, "value"), (128, False, "pointer"))
+        ],
+    ),
     "hopper/grouped_gemm": (
         ("sm_90a",),
         lambda t: [
             build("hopper/grouped_gemm", G=3, tma=tma).ptx(T=200, N=136, K=192)
             for tma in ("value", "pointer")
         ],
+    ),
+    "tiled_matmul": (
+        EVERYWHERE,
+        lambda t: [build("tiled_matmul", arch=t).ptx(M=100, N=70, K=45)],
+    ),
+    "ampere/mma_tile": (
+        AMPERE_UP,
+        lambda t: [build("ampere/mma_tile", arch=t).ptx(M=32, N=48, K=64)],
     ),
     "ampere/gemm": (
         AMPERE_UP,
@@ -99,7 +117,9 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/hopper", sys.argv[2]]
 from support.example_modules import example
 ampere, blackwell = example("ampere/gemm"), example("blackwell/gemm")
-import clustered_gemm, gemm, grouped_gemm, layer_norm, rms_norm, softmax, swiglu, vector_add
+mma_tile = example("ampere/mma_tile")
+import attention, clustered_gemm, gemm, grouped_gemm, layer_norm, rms_norm, softmax, swiglu
+import tiled_matmul, vector_add
 
 def texts():
     return [
@@ -113,6 +133,10 @@ def texts():
         gemm.build_gemm(tma="value").ptx(M=200, N=136, K=192),
         clustered_gemm.build_clustered_gemm().ptx(M=200, N=136, K=192),
         grouped_gemm.build_grouped_gemm(G=3).ptx(T=200, N=136, K=192),
+        attention.build_attention(64).ptx(H=2, S=300),
+        attention.build_attention(128, causal=False).ptx(H=2, S=300),
+        tiled_matmul.build_tiled_matmul().ptx(M=100, N=70, K=45),
+        mma_tile.build_mma_tile().ptx(M=32, N=48, K=64),
         ampere.build_gemm().ptx(M=200, N=136, K=192),
         blackwell.build_gemm(ctas=1).ptx(M=200, N=136, K=192),
         blackwell.build_gemm(ctas=2).ptx(M=200, N=136, K=192),
@@ -196,4 +220,4 @@ def test_two_processes_and_two_threads_trace_the_same_text():
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(digests, ["1", "2"])
     assert first == second
-    assert len(first.split()) == 13
+    assert len(first.split()) == 17
