@@ -20,6 +20,7 @@ if importlib.util.find_spec("pyptx") is None:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(_ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
+pytest_plugins = ["pyptx._testing.plugin"]  # as where the package is installed
 os.environ.setdefault("PYPTX_CACHE_DIR", tempfile.mkdtemp(prefix="pyptx-test-cache-"))
 # A program of JAX runs a few times here, so that what XLA would polish is time lost.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")

@@ -65,6 +65,10 @@ class EmulatorError(Error):
     """A kernel that the emulator stopped, or cannot run (PTX09xx)."""
 
 
+class CheckError(Error, AssertionError):
+    """A kernel that `pyptx.testing` has found wrong: what was expected, and how to run it again."""
+
+
 class EmulatorWarning(UserWarning):
     """What the emulator found and did not stop at; `diagnostic` has its code and place."""
 
@@ -98,6 +102,7 @@ for _class in (
     OutOfMemoryError,
     TuneError,
     EmulatorError,
+    CheckError,
     EmulatorWarning,
     CaptureWarning,
     OutputWarning,

@@ -63,6 +63,8 @@ const char* class_name(std::string_view code) {
       {diag::Kind::OptionType, "ArgumentTypeError"},
       {diag::Kind::OptionValue, "ArgumentValueError"},
       {diag::Kind::HandleText, "ArgumentValueError"},
+      {diag::Kind::CheckReference, "ArgumentValueError"},
+      {diag::Kind::CheckCases, "ArgumentValueError"},
   };
   for (const auto& [kind, name] : kOfTheirOwn) {
     if (code == diag::info(kind).code) return name;
