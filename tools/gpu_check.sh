@@ -17,7 +17,9 @@ cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_PYTHON=O
 }
 status=0
 for example in vector_add tiled_matmul hopper/rms_norm hopper/layer_norm hopper/softmax hopper/swiglu hopper/gemm \
-  hopper/clustered_gemm hopper/grouped_gemm hopper/attention ampere/mma_tile ampere/gemm hopper/train_sharded; do
+  hopper/clustered_gemm hopper/grouped_gemm hopper/attention ampere/mma_tile ampere/gemm hopper/train_sharded \
+  patterns/argmax patterns/axpby patterns/bitonic_sort patterns/histogram patterns/quantise_fp8 patterns/stencil \
+  patterns/transpose patterns/work_queue; do
   echo "== examples/$example.py"
   python3 "examples/$example.py" 2>&1 | tail -20 || status=1
 done

@@ -73,19 +73,25 @@ def is_available() -> bool:
 
 def compile_case(case: Case) -> Path:
     """The PTX of a case, compiled when it is not in the cache."""
-    source = HERE / f"{case.program}.cu"
     options = [*NVCC, *MODES[case.mode][0], f"-arch={case.architecture}"]
+    return compile_source(HERE / f"{case.program}.cu", options, str(case))
+
+
+def compile_source(source: Path, options: list[str], name: str) -> Path:
+    """The PTX of a program, compiled when it is not in the cache."""
     version = (TOOLKIT / "bin" / "nvcc.profile").stat().st_mtime_ns
     key = hashlib.sha256(repr((source.read_bytes(), options, version)).encode()).hexdigest()[:16]
-    out = CACHE / f"{case}-{key}.ptx"
+    out = CACHE / f"{name}-{key}.ptx"
     if not out.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         partial = out.with_suffix(f".{os.getpid()}.partial")
         # A relative name: debug information must not carry the place of the checkout.
         command = [str(TOOLKIT / "bin" / "nvcc"), *options, source.name, "-o", str(partial)]
-        result = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            command, cwd=source.parent, capture_output=True, text=True, check=False
+        )
         if result.returncode != 0:
-            raise RuntimeError(f"{case}: nvcc fails:\n{result.stderr}")
+            raise RuntimeError(f"{name}: nvcc fails:\n{result.stderr}")
         partial.rename(out)
     return out
 

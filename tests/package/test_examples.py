@@ -37,6 +37,8 @@ SCRIPTS = [
 ]
 NOT_EMULATED = ["blackwell/gemm.py"]
 PROGRAMS = ["hopper/train_sharded.py"]  # of other examples' kernels; test_jax_sharding.py runs it
+# tests/kernels/test_patterns.py runs and assembles these.
+PATTERNS = [f"patterns/{path.name}" for path in (EXAMPLES / "patterns").glob("*.py")]
 
 EVERYWHERE = ("sm_80", "sm_90a", "sm_100a", "sm_120")
 AMPERE_UP = ("sm_80", "sm_86", "sm_90a", "sm_120")
@@ -176,8 +178,8 @@ def test_every_example_is_here() -> None:
         for file in EXAMPLES.rglob("*.py")
         if "def main()" in file.read_text()
     }
-    assert kernels == {*SCRIPTS, *NOT_EMULATED, *PROGRAMS}
-    assert kernels - {"vector_add.py", *PROGRAMS} == {f"{path}.py" for path in TEXTS}
+    assert kernels == {*SCRIPTS, *NOT_EMULATED, *PROGRAMS, *PATTERNS}
+    assert kernels - {"vector_add.py", *PROGRAMS, *PATTERNS} == {f"{path}.py" for path in TEXTS}
 
 
 @pytest.mark.parametrize(
