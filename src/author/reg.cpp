@@ -76,6 +76,19 @@ RegArray::Element RegArray::operator[](Index index) const {
   return Element(build::Reg{});
 }
 
+RegArray RegArray::slice(Index first, std::size_t count) const {
+  const auto begin = static_cast<std::size_t>(first.value);
+  if (first.value < 0 || begin > regs_.size() || count > regs_.size() - begin) {
+    author::at(first.where)
+        .report({diag::Kind::BadArgument,
+                 {"a slice of an array", support::concat("within ", regs_.size(), " registers"),
+                  support::concat(count, " from ", first.value)}});
+    return {};
+  }
+  const auto from = regs_.begin() + static_cast<std::ptrdiff_t>(begin);
+  return {{from, from + static_cast<std::ptrdiff_t>(count)}, type_};
+}
+
 namespace reg {
 
 Reg scalar(isa::Type type, std::optional<author::Right> init, std::string_view name,

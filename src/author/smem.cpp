@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "pyptx/author/operand.h"
 #include "pyptx/build/memory.h"
 
 namespace pyptx {
@@ -12,7 +13,18 @@ std::span<const Index> all(const std::initializer_list<Index>& indices) {
   return {indices.begin(), indices.size()};
 }
 
+build::SharedPlace place_of(const Address& address, const std::source_location& where) {
+  build::Tracer& tracer = author::at(where);
+  if (const auto place = build::SharedPlace::of_operand(tracer, address.operand)) return *place;
+  tracer.report({diag::Kind::BadArgument,
+                 {"a shared address", "ptx::addr(register, offset)", "another address"}});
+  return {};
+}
+
 }  // namespace
+
+author::Place::Place(const Address& address, std::source_location where)
+    : build::SharedPlace(place_of(address, where)) {}
 
 Shared Shared::at(std::initializer_list<Index> indices, std::source_location where) const {
   return build::slice(author::at(where), *this, all(indices));
@@ -66,8 +78,9 @@ void store(isa::Type type, const author::Place& place, const author::Right& valu
   build::store_shared(author::at(value.where), type, place, build::as_operand(value.value), guard);
 }
 
-Index apply_swizzle(const Index& offset, Swizzle swizzle, std::source_location where) {
-  return build::apply_swizzle(author::at(where), swizzle, offset);
+Reg apply_swizzle(const Reg& offset, Swizzle swizzle, std::source_location where) {
+  const Index swizzled = build::apply_swizzle(author::at(where), swizzle, offset);
+  return swizzled.reg ? *swizzled.reg : offset;
 }
 
 }  // namespace smem

@@ -101,6 +101,15 @@ bool check_word(Tracer& tracer, const Index& value, const Argument& what) {
   return refuse(tracer, what, "an integer or a 32-bit register", words(value));
 }
 
+std::optional<SharedPlace> SharedPlace::of_operand(const Tracer& tracer, const Operand& operand) {
+  if (operand.kind == ir::OperandKind::Register) return of_register(tracer.reg_of(operand));
+  if (operand.kind != ir::OperandKind::Address || operand.count != 1) return std::nullopt;
+  Operand base = tracer.function().children(operand).front();
+  if (base.kind != ir::OperandKind::Register) return std::nullopt;
+  base.count = tracer.tag();
+  return of_register(tracer.reg_of(base), operand.value);
+}
+
 Reg address_of(Tracer& tracer, const SharedPlace& place) {
   const Reg base = base_of(tracer, place);
   if (place.offset == 0) return base;

@@ -222,6 +222,8 @@ class RegArray {
 
   /// BadArgument where there is none.
   Element operator[](Index index) const;
+  /// `count` of them, from `first` on. BadArgument where there are fewer.
+  RegArray slice(Index first, std::size_t count) const;
   Iterator begin() const { return Iterator(regs_.data()); }
   Iterator end() const { return Iterator(regs_.data() + regs_.size()); }
   std::size_t size() const { return regs_.size(); }

@@ -21,6 +21,8 @@ using build::MbarrierRef;
 using build::SharedOptions;
 using layout::Swizzle;
 
+struct Address;
+
 namespace author {
 
 /// What stands between brackets, and where.
@@ -34,7 +36,8 @@ struct Subscript {
       : index(given), where(from) {}
 };
 
-/// A shared address: an allocation or a part of one, an mbarrier, a 32-bit register.
+/// A shared address: an allocation or a part of one, an mbarrier, a 32-bit register, or one with an
+/// offset, ptx::addr(place, 64).
 struct Place : build::SharedPlace {
   Place(const build::SharedPlace& place) : build::SharedPlace(place) {}  // NOLINT(*-explicit-*)
   Place(const build::SharedView& view)
@@ -42,6 +45,9 @@ struct Place : build::SharedPlace {
   Place(const MbarrierRef& barrier) : build::SharedPlace(barrier.place) {}  // NOLINT(*-explicit-*)
   Place(const build::Reg& address)
       : build::SharedPlace(of_register(address)) {}  // NOLINT(*-explicit-*)
+  /// BadArgument where it is no register with an offset.
+  Place(const Address& address,  // NOLINT(*-explicit-*)
+        std::source_location where = std::source_location::current());
 };
 
 }  // namespace author
@@ -91,8 +97,11 @@ Reg load(isa::Type type, const author::Place& place, const Guard& guard = {},
 void store(isa::Type type, const author::Place& place, const author::Right& value,
            const Guard& guard = {});
 /// The byte offset `offset` under a swizzle whose pattern starts at offset 0.
-Index apply_swizzle(const Index& offset, Swizzle swizzle,
-                    std::source_location where = std::source_location::current());
+Reg apply_swizzle(const Reg& offset, Swizzle swizzle,
+                  std::source_location where = std::source_location::current());
+constexpr std::int64_t apply_swizzle(std::int64_t offset, Swizzle swizzle) {
+  return layout::apply_swizzle(swizzle, static_cast<std::uint32_t>(offset));
+}
 
 }  // namespace smem
 }  // namespace pyptx

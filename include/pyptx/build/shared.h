@@ -62,6 +62,8 @@ struct SharedPlace {
   static SharedPlace of_register(Reg base, std::int64_t offset = 0) {
     return {std::nullopt, base, offset, 0};
   }
+  /// Of a register or of [register+offset]; nothing for any other operand.
+  static std::optional<SharedPlace> of_operand(const Tracer& tracer, const ir::Operand& operand);
   SharedPlace plus(std::int64_t bytes) const { return {block, base, offset + bytes, owner}; }
 };
 

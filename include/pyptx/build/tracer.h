@@ -144,6 +144,12 @@ class Tracer {
   /// The register called `name`; declared here if nothing (no raw text either) declares it.
   Reg reg_by_name(isa::Type type, std::string_view name);
   isa::Type type_of(ir::RegisterId id) const { return function().at(id).type; }
+  /// The register that an operand is, as its author holds it.
+  Reg reg_of(const ir::Operand& operand) const {
+    const bool is_known = operand.index < function().registers.size();
+    return {operand.register_id(), is_known ? type_of(operand.register_id()) : isa::Type::None,
+            operand.count};
+  }
 
   // --- parameters and variables --------------------------------------------------------------
   void add_parameter(std::string_view name, isa::Type type);

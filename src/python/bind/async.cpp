@@ -42,12 +42,6 @@ ir::Operand as_operand(build::Tracer& tracer, nb::handle value, const build::Arg
   return value.is_none() ? ir::Operand{} : to_operand(tracer, value, what.focus());
 }
 
-Reg as_reg(build::Tracer& tracer, const ir::Operand& operand) {
-  const bool is_known = operand.index < tracer.function().registers.size();
-  const isa::Type type = is_known ? tracer.type_of(operand.register_id()) : isa::Type::None;
-  return {operand.register_id(), type, operand.count};
-}
-
 bool is_integer(nb::handle value) {
   return PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr());
 }
@@ -56,7 +50,7 @@ bool is_integer(nb::handle value) {
 
 std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
   const ir::Operand operand = as_operand(tracer, value, what);
-  if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
+  if (operand.kind == ir::OperandKind::Register) return tracer.reg_of(operand);
   refuse(tracer, what, "a register", value);
   return std::nullopt;
 }
@@ -64,7 +58,7 @@ std::optional<Reg> to_reg(build::Tracer& tracer, nb::handle value, const build::
 Index to_index(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
   if (is_integer(value)) return nb::cast<std::int64_t>(value);
   const ir::Operand operand = as_operand(tracer, value, what);
-  if (operand.kind == ir::OperandKind::Register) return as_reg(tracer, operand);
+  if (operand.kind == ir::OperandKind::Register) return tracer.reg_of(operand);
   if (operand.kind == ir::OperandKind::Integer) return operand.value;
   refuse(tracer, what, "an integer or a register", value);
   return 0;
@@ -110,16 +104,7 @@ SharedPlace to_place(build::Tracer& tracer, nb::handle value, const build::Argum
     return barriers.place;
   }
   const ir::Operand operand = as_operand(tracer, value, what);
-  if (operand.kind == ir::OperandKind::Register) {
-    return SharedPlace::of_register(as_reg(tracer, operand));
-  }
-  if (operand.kind == ir::OperandKind::Address && operand.count == 1) {
-    ir::Operand base = tracer.function().children(operand).front();
-    if (base.kind == ir::OperandKind::Register) {
-      base.count = tracer.tag();
-      return SharedPlace::of_register(as_reg(tracer, base), operand.value);
-    }
-  }
+  if (const auto place = SharedPlace::of_operand(tracer, operand)) return *place;
   if (operand.kind == ir::OperandKind::Symbol) {
     const Reg address = tracer.reg(isa::Type::U32);
     tracer.emit("mov.u32", {address, operand});
@@ -150,12 +135,12 @@ build::tcgen05::TmemPlace to_tmem(build::Tracer& tracer, nb::handle value,
   const bool is_shared =
       nb::isinstance<build::SharedView>(value) || nb::isinstance<build::MbarrierRef>(value);
   const ir::Operand operand = is_shared ? ir::Operand{} : as_operand(tracer, value, what);
-  if (operand.kind == ir::OperandKind::Register) return {as_reg(tracer, operand), 0};
+  if (operand.kind == ir::OperandKind::Register) return {tracer.reg_of(operand), 0};
   if (operand.kind == ir::OperandKind::Address && operand.count == 1) {
     ir::Operand base = tracer.function().children(operand).front();
     if (base.kind == ir::OperandKind::Register) {
       base.count = tracer.tag();
-      return {as_reg(tracer, base), operand.value};
+      return {tracer.reg_of(base), operand.value};
     }
   }
   refuse(tracer, what, "a 32-bit register or ptx.addr(register, offset)", value);

@@ -131,6 +131,22 @@ TEST(Author, ElementsHaveTheOperatorsOfRegisters) {
   EXPECT_THAT(found, HasSubstr("@%p0 trap;"));
 }
 
+TEST(Author, ASliceHasTheRegistersOfItsArray) {
+  const auto body = [](const Tensor&) {
+    const RegArray all = reg::array(f32, 4);
+    ptx::inst::mov.f32(all.slice(1, 2)[1], 1.0);
+    EXPECT_EQ(all.slice(4, 0).size(), 0U);
+    EXPECT_EQ(all.slice(0, 4).dtype(), f32);
+  };
+  EXPECT_THAT(*Kernel("k", {"X"}, {}, body).ptx(), HasSubstr("mov.f32 %f2, 0f3F800000;"));
+  for (const auto& [first, count] : {std::pair{3, 2}, {-1, 1}, {5, 0}}) {
+    const auto outside = [first = first, count = count](const Tensor&) {
+      static_cast<void>(reg::array(f32, 4).slice(first, static_cast<std::size_t>(count)));
+    };
+    EXPECT_EQ(Kernel("k", {"X"}, {}, outside).ptx().error().code(), "PTX0237");
+  }
+}
+
 TEST(Author, AnIndexOutsideOfItsArrayIsReported) {
   const auto found = kernel([](const Tensor&) {
                        const RegArray v = reg::array(s32, 3);

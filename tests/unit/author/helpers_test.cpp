@@ -60,6 +60,21 @@ TEST(Helpers, Mbarriers) {
                     HasSubstr("mbarrier.test_wait.shared"), HasSubstr("mbarrier.complete_tx")));
 }
 
+TEST(Helpers, AnAddressIsAPlace) {
+  EXPECT_THAT(hopper([](const Tensor&) {
+                const Shared tile = smem::alloc(bf16, {64, 64}, {.swizzle = Swizzle::B128});
+                const Reg base = tile.address();
+                const Reg offset = smem::apply_swizzle(base, Swizzle::B128);
+                ptx::ldmatrix(reg::array(b32, 4), ptx::addr(offset, 64));
+                ptx::stmatrix(ptx::addr(tile.place, smem::apply_swizzle(128, Swizzle::B128)),
+                              reg::array(b32, 4));
+              }),
+              AllOf(HasSubstr("xor.b32 %r3, %r0, %r2;"),
+                    HasSubstr("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4, %r5, %r6, %r7}, "
+                              "[%r3+64];"),
+                    HasSubstr("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r0+144],")));
+}
+
 TEST(Helpers, BulkCopies) {
   EXPECT_THAT(
       traced({100, 'a'},

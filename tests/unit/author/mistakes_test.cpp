@@ -75,6 +75,7 @@ const std::vector<Mistake>& mistakes() {
       {"tile index", [](const Tensor&) { smem::alloc(f32, {4, 8})[4]; }},
       {"too many indices", [](const Tensor&) { smem::alloc(f32, {4, 8}).load({0, 0, 0}); }},
       {"element index", [](const Tensor&) { smem::alloc(f32, {4, 8}).store({0, 9}, 1.0); }},
+      {"coordinates in place of shared memory", [](const Tensor& X) { ptx::ldmatrix(reg::array(b32, 4), ptx::addr(X.tma_desc(), {0, 0})); }},
       {"swizzle of a short row", [](const Tensor&) { smem::alloc(f32, {4, 8}, {.swizzle = Swizzle::B128}); }},
       {"alignment", [](const Tensor&) { smem::alloc(f32, {4, 8}, {.align = 24}); }},
       {"shared memory of nothing", [](const Tensor&) { smem::alloc(f32, {0}); }},
