@@ -6,13 +6,8 @@ author = "the pyptx authors"
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "GPU kernels at the level of PTX",
-    "page_width": "1100px",
-    "sidebar_width": "240px",
-}
-html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
+html_title = "pyptx"
+html_theme = "furo"  # light and dark, by the reader's system or his choice
 html_copy_source = False
 myst_heading_anchors = 3  # links to headings, by GitHub's rule
 highlight_language = "none"  # blocks without a language are syntax lines of PTX
