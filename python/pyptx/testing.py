@@ -67,7 +67,8 @@ def check(
     `schedules` is a number of orders of warps and of landings of copies on the emulator, or the
     list of them, `[(3, "random")]`. All give the same bits, or `deterministic=False` is said.
     `frameworks` are "numpy" (the emulator), "torch" and "jax" (a call each, on a GPU where there is
-    one); by default those that are loaded, and with a GPU those that are installed. `checks` and
+    one); by default those that are loaded, and with a GPU those that are installed, where they have
+    such elements. `checks` and
     `ignore` are those of `Kernel.emulate`.
 
     An element of a float output may be off by `tolerance` times the larger of its magnitude and of
@@ -82,7 +83,8 @@ def check(
     now = current()
     rules = Rules(
         order=runs.schedules_of(now.schedules if schedules is None else schedules, now.seed),
-        frameworks=runs.frameworks_of(frameworks),
+        frameworks=runs.frameworks_of(now.frameworks if frameworks is None else frameworks),
+        has_named=frameworks is not None or now.frameworks is not None,
         tolerance=tolerance,
         checks=now.checks if checks is None else checks,
         ignore=ignore,

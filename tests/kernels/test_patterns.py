@@ -18,16 +18,17 @@ import pytest
 import pyptx
 from pyptx import testing
 from pyptx._testing.compare import compare
-from pyptx._testing.runs import schedules_of
+from pyptx._testing.runs import has_gpu, schedules_of
 from support.assembling import assemble
 from support.cuda_twins import Twin, compiled, lines_of_cpp, lines_of_python
 from support.example_modules import EXAMPLES, example
+from support.packages import need
 
 FOLDER = EXAMPLES / "patterns"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 SIZES: dict[str, dict[str, Any]] = {
     "argmax": {"M": 3, "N": 300},
-    "axpby": {"a": 2.5, "b": -3.0},
+    "axpby": {"N": 300},
     "bitonic_sort": {"M": 2, "N": 200},
     "histogram": {"M": 2, "N": 1100},
     "quantise_fp8": {"M": 2, "N": 256},
@@ -36,6 +37,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "work_queue": {"N": 500, "S": 30, "S1": 31},
 }
 
+KEYWORDS = {"axpby": {"a": 2.5, "b": -3.0}, "stencil": {"steps": 40, "still": 0.25}}
+
 
 def kernel_of(name: str) -> Any:
     return getattr(example(f"patterns/{name}"), name)
@@ -43,15 +46,28 @@ def kernel_of(name: str) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_is_right(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with testing.settings(checks="races"):
+    with testing.settings(checks="races", frameworks=None if has_gpu() else "numpy"):
         example(f"patterns/{name}").main()
     assert re.match(rf"{name}: \d+ cases are right", capsys.readouterr().out)
     assert "schedules=20)" in (FOLDER / f"{name}.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_frameworks_call_it(name: str) -> None:
+    module = example(f"patterns/{name}")
+    frameworks = ("torch",) if name == "argmax" else ("torch", "jax")  # JAX has no s64 as it is
+    for framework in frameworks:
+        need(framework)
+    sizes = {**SIZES[name], **KEYWORDS.get(name, {})}
+    inputs = getattr(module, "segments", "normal")
+    given = {"shapes": sizes, "frameworks": frameworks}
+    assert testing.check(kernel_of(name), module.reference, inputs, **given) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_example_assembles(name: str, tmp_path: Path) -> None:
-    text = kernel_of(name).ptx(**SIZES[name])
+    given = {**SIZES[name], **KEYWORDS.get(name, {})}
+    text = kernel_of(name).ptx(**given)
     assemble(text, re.findall(r"\.target (\w+)", text)[0], tmp_path)
 
 
@@ -124,9 +140,6 @@ def twin_work_queue() -> Any:
     y = np.empty(30, np.float32)
     twin = Twin(texts()["work_queue"], grid=(8,), block=(32,))
     return twin, (x, offsets, y, np.uint32(30)), (x, offsets), (y,)
-
-
-KEYWORDS = {"axpby": {"a": 2.5, "b": -3.0}, "stencil": {"steps": 40, "still": 0.25}}
 
 
 @pytest.mark.parametrize("name", NAMES)

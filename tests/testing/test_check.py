@@ -10,9 +10,9 @@ import pytest
 
 import pyptx
 from pyptx import Tile, kernel, ptx, reg, testing
-from pyptx._testing import runs, values
+from pyptx._testing import runs, settings, values
 from pyptx._testing.compare import compare
-from pyptx.types import bf16, e4m3, f16, f32, u32
+from pyptx.types import bf16, e4m3, f16, f32, s64, u32
 from support.checked_kernels import THREADS, count, double, histogram, turn
 from support.packages import need
 from support.typed_kernels import build_sum
@@ -37,6 +37,13 @@ def build_fill(dtype: Any, N: int, value: float = 1.0) -> Any:
         ptx.ret()
 
     return fill
+
+
+@pytest.fixture(autouse=True)
+def emulator_alone() -> Any:
+    """Whatever other tests have imported."""
+    with testing.settings(frameworks="numpy"):
+        yield
 
 
 # --- cases ------------------------------------------------------------------------------------
@@ -65,6 +72,18 @@ def test_a_builder_is_asked_for_each_kernel() -> None:
     given = {"dtypes": [f32, f16], "shapes": {"N": [1, 32]}, "schedules": 1}
     assert testing.check(build, lambda x: x, **given, seeds=[0, 1]) == 8
     assert asked == [("f32", 1), ("f16", 1), ("f32", 32), ("f16", 32)]
+
+
+def test_a_framework_without_such_elements_is_left_out_unless_it_is_named() -> None:
+    need("jax")
+    given = {"dtypes": [s64], "shapes": {"N": 8}, "schedules": 1}
+    token = settings._CURRENT.set(settings.Settings())  # as where nothing is said
+    try:
+        assert testing.check(build_fill, lambda x: x, **given) == 1
+    finally:
+        settings._CURRENT.reset(token)
+    with pytest.raises(pyptx.ArgumentTypeError, match="keep 64 bits"):
+        testing.check(build_fill, lambda x: x, **given, frameworks="jax")
 
 
 @pytest.mark.parametrize("framework", ["numpy", "torch", "jax"])
@@ -145,6 +164,22 @@ def test_emulate_gives_what_every_schedule_gives() -> None:
         testing.emulate(turn, x, bug="barrier")
     with pytest.raises(pyptx.OutputWarning):
         testing.emulate(double, x[0], bug="unwritten")
+
+
+def test_bytes_that_two_runs_left_are_found() -> None:
+    left = [runs._filled(np.zeros((2, 3), np.float32), poison) for poison in runs.POISONS]
+    for run in left:
+        run[0] = 1.5
+        run[1, 2] = np.nan
+    left[0][1, 1] = left[1][1, 1]  # written with what happens to be the second poison
+    assert runs._poisoned(*left).tolist() == [[False] * 3, [True, False, False]]
+
+
+@pytest.mark.skipif(not runs.has_gpu(), reason="no CUDA device")
+def test_an_output_that_is_left_on_a_gpu() -> None:
+    given = {"shapes": {"N": 100, "bug": "unwritten"}, "frameworks": "torch"}
+    with pytest.raises(pyptx.CheckError, match=r"has no value in 1 of 100 elements.*\[99\]"):
+        testing.check(double, twice, **given)
 
 
 def test_many_failures_are_listed_and_the_rest_is_not_run() -> None:

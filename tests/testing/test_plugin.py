@@ -21,7 +21,7 @@ import pytest
 from pyptx._testing.settings import current
 
 def shown():
-    print("now", current().schedules, current().seed, current().checks)
+    print("now", current().schedules, current().seed, current().checks, current().frameworks)
 
 def test_plain():
     shown()
@@ -53,18 +53,23 @@ def test_the_entry_point_is_the_plugin() -> None:
 
 
 def test_defaults_options_and_markers(pytester: Any) -> None:
-    assert settings_of(pytester) == ["now 6 0 races", "now 50 0 races", "now 50 9 basic"]
+    assert settings_of(pytester) == [
+        "now 6 0 races None",
+        "now 50 0 races None",
+        "now 50 9 basic None",
+    ]
     assert settings_of(pytester, "--pyptx-schedules", "2", "--pyptx-seed=4") == [
-        "now 2 4 races",
-        "now 50 4 races",
-        "now 50 9 basic",
+        "now 2 4 races None",
+        "now 50 4 races None",
+        "now 50 9 basic None",
     ]
 
 
 def test_the_configuration_file(pytester: Any) -> None:
     pytester.makeini("[pytest]\npyptx_schedules = 30\npyptx_checks = basic\n")
-    assert settings_of(pytester)[0] == "now 30 0 basic"
-    assert settings_of(pytester, "--pyptx-schedules=3")[0] == "now 3 0 basic"
+    assert settings_of(pytester)[0] == "now 30 0 basic None"
+    shown = settings_of(pytester, "--pyptx-schedules=3", "--pyptx-frameworks=numpy,jax")
+    assert shown[0] == "now 3 0 basic ('numpy', 'jax')"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +78,7 @@ def test_the_configuration_file(pytester: Any) -> None:
         ("--pyptx-schedules=0", "a number from 1 on, not '0'"),
         ("--pyptx-seed=x", "a number from 0 on, not 'x'"),
         ("--pyptx-checks=all", "'races' or 'basic', not 'all'"),
+        ("--pyptx-frameworks=numpy,numba", "not 'numpy,numba'"),
     ],
 )
 def test_options_that_are_none(pytester: Any, option: str, words: str) -> None:
@@ -85,7 +91,7 @@ def test_a_marker_that_is_none(pytester: Any) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.pyptx(seeds=3)\ndef test_it(): pass\n")
     result = pytester.runpytest_inprocess("-p", PLUGIN)
     assert result.ret != pytest.ExitCode.OK
-    assert "the marker is pyptx(schedules=, seed=, checks=)" in result.stdout.str() + (
+    assert "the marker is pyptx(schedules=, seed=, checks=, frameworks=)" in result.stdout.str() + (
         result.stderr.str()
     )
 

@@ -8,7 +8,7 @@
         pyptx_check(scale, lambda x: 2 * x, shapes={"N": [1, 127, 300]})
 
 `pyptx.testing.check` itself heeds both as well. In a pytest.ini the names are `pyptx_schedules`,
-`pyptx_seed` and `pyptx_checks`.
+`pyptx_seed`, `pyptx_checks` and `pyptx_frameworks`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 CHECKS = ("races", "basic")
-MARKER = "pyptx(schedules=, seed=, checks=): what checks of kernels do in this test"
+FRAMEWORKS = ("numpy", "torch", "jax")
+MARKER = "pyptx(schedules=, seed=, checks=, frameworks=): what checks of kernels do in this test"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("schedules", "N", f"schedules of the emulator for each case ({usual.schedules})"),
         ("seed", "S", f"the first seed of inputs and schedules ({usual.seed})"),
         ("checks", "NAME", "what the emulator judges: 'races' (the default) or 'basic'"),
+        ("frameworks", "NAMES", "how kernels are called: some of numpy,torch,jax"),
     ):
         group.addoption(f"--pyptx-{name}", metavar=meta, default=None, help=what)
         parser.addini(f"pyptx_{name}", what)
@@ -49,7 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     """Say what checks do, so that a log says how to do the same again."""
     found = {**vars(settings.Settings()), **_options(config)}
-    return "pyptx: " + ", ".join(f"{name} {value}" for name, value in found.items())
+    listed = {name: value for name, value in found.items() if value is not None}
+    return "pyptx: " + ", ".join(f"{name} {value}" for name, value in listed.items())
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -94,4 +97,10 @@ def _options(config: pytest.Config) -> dict[str, Any]:
         if text not in CHECKS:
             raise pytest.UsageError(f"--pyptx-checks: 'races' or 'basic', not {text!r}")
         found["checks"] = text
+    text = config.getoption("pyptx_frameworks") or config.getini("pyptx_frameworks")
+    if text:
+        names = tuple(text.replace(",", " ").split())
+        if not set(names) <= set(FRAMEWORKS):
+            raise pytest.UsageError(f"--pyptx-frameworks: some of {FRAMEWORKS}, not {text!r}")
+        found["frameworks"] = names
     return found

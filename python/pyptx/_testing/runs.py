@@ -22,6 +22,7 @@ from pyptx._errors import EmulatorWarning
 COMPLETIONS = ("latest", "earliest", "random")
 POISONS = (0xFF, 0x5A)  # every float type reads the first as NaN
 FRAMEWORKS = ("numpy", "torch", "jax")
+NO_SUCH_ELEMENTS = "PTX0865"
 Schedule = tuple[int, str]
 
 
