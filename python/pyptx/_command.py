@@ -15,6 +15,10 @@ def main() -> int:
         from pyptx import _doctor
 
         return _core.doctor(words[1:], _doctor.findings())
+    if words[:1] == ["layout"]:
+        from pyptx._layout import command
+
+        return command.main(words[1:])
     try:
         return _core.command(words)
     except KeyboardInterrupt:  # the command has said where it was

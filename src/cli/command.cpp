@@ -32,6 +32,8 @@ constexpr std::array kSubcommands{
     Subcommand{"doctor", "tell what this machine has: driver, compilers, cache, and what to do",
                doctor_here},
     Subcommand{"isa", "tell what the instruction table knows of an instruction", isa},
+    Subcommand{"layout", "draw where instructions, swizzles, descriptors and copies put elements",
+               layout_elsewhere},
 };
 
 void help(std::ostream& out) {

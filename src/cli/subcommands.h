@@ -21,6 +21,8 @@ int explain(std::span<const std::string> words, Streams& streams);
 int isa(std::span<const std::string> words, Streams& streams);
 /// pyptx doctor, as far as no Python is needed to know it.
 int doctor_here(std::span<const std::string> words, Streams& streams);
+/// pyptx layout is Python's: says so.
+int layout_elsewhere(std::span<const std::string> words, Streams& streams);
 /// pyptx run.
 int run_entry(std::span<const std::string> words, Streams& streams);
 

@@ -24,6 +24,7 @@ constexpr std::array<Explanation, kKindCount> make_explanations() {
 #include "explanations/flow.def"
 #include "explanations/interop.def"
 #include "explanations/launch.def"
+#include "explanations/layout.def"
 #include "explanations/lexical.def"
 #include "explanations/memory.def"
 #include "explanations/operands.def"

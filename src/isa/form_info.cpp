@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pyptx/isa/form_info.h"
 
+#include <algorithm>
+
 #include "match.h"
+#include "pyptx/isa/type.h"
 #include "tables.h"
 
 namespace pyptx::isa {
@@ -10,6 +13,20 @@ namespace {
 using tables::slice;
 
 const tables::FormRow& row_of(const Form& form) { return tables::kFormRows[form.id]; }
+
+using Words = std::vector<std::string_view>;
+
+/// What may stand in a slot where each of `words` has to stand somewhere; empty: it is left out. A
+/// type asks for no slot in particular, since an instruction has several.
+Words choices(const SlotInfo& slot, std::span<const std::string_view> words) {
+  Words all;
+  for (const SlotValueInfo& value : slot.values) {
+    const bool is_asked_for = std::ranges::find(words, value.text) != words.end();
+    if (is_asked_for && !find_type(value.text)) return {value.text};
+    if (is_asked_for || !slot.optional) all.push_back(value.text);
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -68,6 +85,34 @@ std::vector<RuleInfo> rules(const Form& form) {
 
 std::span<const ExampleInfo> examples(const Form& form) {
   return slice(tables::kExamples, row_of(form).examples);
+}
+
+std::vector<const Spelling*> spellings(const Form& form, std::span<const std::string_view> words) {
+  std::vector<Words> partial{{}};
+  for (const SlotInfo& slot : slots(form)) {
+    const Words values = choices(slot, words);
+    if (values.empty()) continue;
+    std::vector<Words> longer;
+    for (const Words& start : partial) {
+      for (const std::string_view value : values) {
+        longer.push_back(start);
+        longer.back().push_back(value);
+      }
+    }
+    partial = std::move(longer);
+  }
+  std::vector<const Spelling*> found;
+  for (const Words& whole : partial) {
+    const auto has = [&](std::string_view word) {
+      return std::ranges::find(whole, word) != whole.end();
+    };
+    if (!std::ranges::all_of(words, has)) continue;
+    const auto spelling = spell(form.opcode, whole, Detail::Verdict);
+    if (!spelling) continue;
+    const auto is_form = [&](const Candidate& one) { return one.form == &form; };
+    if (std::ranges::any_of((*spelling)->candidates, is_form)) found.push_back(*spelling);
+  }
+  return found;
 }
 
 }  // namespace pyptx::isa

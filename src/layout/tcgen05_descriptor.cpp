@@ -19,7 +19,31 @@ std::uint64_t field(std::uint32_t bytes) { return (bytes & 0x3FFFFU) >> 4; }
 
 bool is_encodable(std::uint32_t bytes) { return bytes % 16 == 0 && bytes <= kFieldLimit; }
 
+/// That of TMA and wgmma which has rows as wide.
+Swizzle plain(Tcgen05Swizzle swizzle) {
+  switch (swizzle) {
+    case Tcgen05Swizzle::B128Atom32:
+    case Tcgen05Swizzle::B128:
+      return Swizzle::B128;
+    case Tcgen05Swizzle::B64:
+      return Swizzle::B64;
+    case Tcgen05Swizzle::B32:
+      return Swizzle::B32;
+    case Tcgen05Swizzle::None:
+      break;
+  }
+  return Swizzle::None;
+}
+
 }  // namespace
+
+std::uint32_t swizzle_span(Tcgen05Swizzle swizzle) { return swizzle_span(plain(swizzle)); }
+
+std::uint32_t apply_swizzle(Tcgen05Swizzle swizzle, std::uint32_t address) {
+  // Units of 32 bytes: bits 5 and 6 turn with the row.
+  if (swizzle == Tcgen05Swizzle::B128Atom32) return address ^ (((address >> 7) & 3U) << 5);
+  return apply_swizzle(plain(swizzle), address);
+}
 
 std::uint64_t Tcgen05MatrixDescriptor::encode() const {
   return field(start) | field(leading_bytes) << 16 | field(stride_bytes) << 32 | kConstant |
@@ -60,19 +84,13 @@ std::optional<std::string> Tcgen05MatrixDescriptor::problem() const {
 
 std::uint32_t Tcgen05MatrixDescriptor::address(Major major, std::uint32_t element_bytes,
                                                std::uint32_t mn, std::uint32_t k) const {
-  // Units of 32 bytes: bits 5 and 6 turn with the row, of which four make a pattern.
-  const bool is_atom32 = swizzle == Tcgen05Swizzle::B128Atom32;
-  const Swizzle plain = is_atom32                         ? Swizzle::B128
-                        : swizzle == Tcgen05Swizzle::B128 ? Swizzle::B128
-                        : swizzle == Tcgen05Swizzle::B64  ? Swizzle::B64
-                        : swizzle == Tcgen05Swizzle::B32  ? Swizzle::B32
-                                                          : Swizzle::None;
-  const TileStrides strides{swizzle_span(plain), leading_bytes, stride_bytes, is_atom32 ? 4U : 8U};
+  // In units of 32 bytes, four rows make a pattern.
+  const std::uint32_t k_group = swizzle == Tcgen05Swizzle::B128Atom32 ? 4 : 8;
+  const TileStrides strides{swizzle_span(swizzle), leading_bytes, stride_bytes, k_group};
   const std::uint32_t linear = start + strides.offset(major, element_bytes, mn, k);
   // A pattern that starts off its alignment begins `base_offset` lines of 128 bytes late.
   const std::uint32_t anchored = linear - (std::uint32_t{base_offset} << 7);
-  if (is_atom32) return linear ^ (((anchored >> 7) & 3U) << 5);
-  return linear ^ (apply_swizzle(plain, anchored) ^ anchored);
+  return linear ^ (apply_swizzle(swizzle, anchored) ^ anchored);
 }
 
 std::uint64_t ZeroColumnMask::encode() const {
@@ -84,6 +102,19 @@ std::uint64_t ZeroColumnMask::encode() const {
   return bits | std::uint64_t{is_used ? 1U : 0U} << 39 |
          std::uint64_t{(skip_columns - 1) & 0xFFU} << 40 |
          std::uint64_t{(zero_columns - 1) & 0xFFU} << 48 | std::uint64_t{column_shift & 63U} << 56;
+}
+
+ZeroColumnMask ZeroColumnMask::decode(std::uint64_t bits) {
+  ZeroColumnMask mask;
+  for (unsigned i = 0; i < 4; ++i) {
+    mask.start_count[i] = static_cast<std::uint8_t>(bits >> (8 * i));
+    mask.first_span[i] = (bits >> (32 + i) & 1U) != 0;
+  }
+  mask.is_used = (bits >> 39 & 1U) != 0;
+  mask.skip_columns = static_cast<std::uint32_t>(bits >> 40 & 0xFFU) + 1;
+  mask.zero_columns = static_cast<std::uint32_t>(bits >> 48 & 0xFFU) + 1;
+  mask.column_shift = static_cast<std::uint8_t>(bits >> 56 & 63U);
+  return mask;
 }
 
 std::optional<std::string> ZeroColumnMask::problem() const {

@@ -65,6 +65,8 @@ const char* class_name(std::string_view code) {
       {diag::Kind::HandleText, "ArgumentValueError"},
       {diag::Kind::CheckReference, "ArgumentValueError"},
       {diag::Kind::CheckCases, "ArgumentValueError"},
+      {diag::Kind::LayoutUnknown, "ArgumentValueError"},
+      {diag::Kind::LayoutArgument, "ArgumentValueError"},
   };
   for (const auto& [kind, name] : kOfTheirOwn) {
     if (code == diag::info(kind).code) return name;

@@ -19,6 +19,7 @@ void bind_smem(nanobind::module_& m);
 void bind_async(nanobind::module_& m);
 void bind_runtime(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);
+void bind_layout(nanobind::module_& m);
 
 }  // namespace pyptx::python
 
@@ -41,4 +42,5 @@ NB_MODULE(_core, m) {
   py::bind_async(m);
   py::bind_runtime(m);
   py::bind_tables(m);
+  py::bind_layout(m);
 }

@@ -2,7 +2,7 @@
 """What Python refuses, as it is shown: scripts of tests/files/diagnostics end in it.
 
 `trace` is about tracing, `library` about pyptx.kernels, `tune` about tuning, `calls` about kernels
-and their calls, `testing` about pyptx.testing.
+and their calls, `testing` about pyptx.testing, `layout` about pictures.
 
 The rendering and the JSON lie beside the script; PYPTX_UPDATE_GOLDENS=1 writes them anew. That
 every kind of diagnostic has a golden is checked in tests/unit/diag/golden_test.cpp.
@@ -19,7 +19,7 @@ import pytest
 from pyptx import Error
 from support.tree import TESTS
 
-NAMES = ("trace", "library", "tune", "calls", "testing")
+NAMES = ("trace", "library", "tune", "calls", "testing", "layout")
 FOLDERS = [TESTS / "files" / "diagnostics" / name for name in NAMES]
 SCRIPTS = sorted(script for folder in FOLDERS for script in folder.glob("*.py"))
 

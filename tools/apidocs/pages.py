@@ -22,6 +22,7 @@ NAMESPACES = (
     "types",
     "specs",
     "wgmma_layout",
+    "layout",
     "parser",
     "emitter",
     "torch_support",

@@ -21,7 +21,7 @@ _VAGUE = re.compile(r"\b(object|tuple|dict|list|Iterator|Callable)\b(?!\[)|^type
 _SOURCES = {
     "collections.abc": {"Callable", "Iterator", "Sequence"},
     "typing": {"Any", "SupportsIndex"},
-    "pyptx._core": {"Address", "NegPred", "PipeRef", "Reg", "RegArray", "Type"},
+    "pyptx._core": {"Address", "NegPred", "PipeRef", "Reg", "RegArray", "TensorMap", "Type"},
     "pyptx._inst": {"Inst"},
     "pyptx._inst.special_registers": {"Special"},
     "pyptx._operand": {

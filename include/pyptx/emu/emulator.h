@@ -196,4 +196,11 @@ std::span<const ParamPlace> params(const Program& program);
 /// a map made by a driver is refused.
 std::array<std::byte, 128> encode(const layout::TensorMap& map, std::uint64_t address);
 
+struct DecodedMap {
+  layout::TensorMap map;
+  std::uint64_t address = 0;
+};
+/// What encode() made of it; nothing where the magic word is missing. Reads 128 bytes.
+std::optional<DecodedMap> decode_map(const std::byte* bytes);
+
 }  // namespace pyptx::emu

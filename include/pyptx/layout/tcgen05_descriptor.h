@@ -37,6 +37,10 @@ constexpr Tcgen05Swizzle tcgen05_swizzle(Swizzle swizzle) {
   return Tcgen05Swizzle::None;
 }
 
+/// Bytes of one row of the pattern, and where the byte at unswizzled address `address` lies.
+std::uint32_t swizzle_span(Tcgen05Swizzle swizzle);
+std::uint32_t apply_swizzle(Tcgen05Swizzle swizzle, std::uint32_t address);
+
 /// A matrix in shared memory. Offsets and addresses are bytes, multiples of 16 below 2^18.
 struct Tcgen05MatrixDescriptor {
   std::uint32_t start = 0;
@@ -123,6 +127,7 @@ struct ZeroColumnMask {
   std::uint8_t column_shift = 0;     // 0..32
 
   std::uint64_t encode() const;
+  static ZeroColumnMask decode(std::uint64_t bits);
   std::optional<std::string> problem() const;
 };
 

@@ -4,7 +4,13 @@ from typing import Any, SupportsIndex
 from pyptx._operand import Dtype, Shape, Value
 from collections.abc import Iterator, Mapping, Sequence
 import types
-from pyptx._core import ptx as ptx, reg as reg, smem as smem, wgmma_layout as wgmma_layout
+from pyptx._core import (
+    layout as layout,
+    ptx as ptx,
+    reg as reg,
+    smem as smem,
+    wgmma_layout as wgmma_layout,
+)
 
 class Diagnostic:
     """One finding about a kernel or a text."""

@@ -13,7 +13,7 @@
 
 #include "async/reduce.h"
 #include "decode/program.h"
-#include "pyptx/layout/tensor_map.h"
+#include "pyptx/layout/tensor_box.h"
 
 namespace pyptx::emu {
 
@@ -21,10 +21,10 @@ struct Cluster;
 struct Cta;
 struct Warp;
 
-/// How a tensor copy walks its tensor.
-enum class TileMode : u8 { Tile, Im2col, Rows4 };
+using TileMode = layout::BoxMode;
 
-struct BulkOp {
+/// Of a tensor copy, the box that it moves; of others, nothing.
+struct BulkOp : layout::TensorBox {
   enum class Kind : u8 {
     ToShared,
     ToGlobal,
@@ -51,12 +51,8 @@ struct BulkOp {
   bool is_pair = false;  // .cta_group::2: signals in the CTA of the pair that `barrier` lies in
   ReduceOp reduce = ReduceOp::None;
   bool keeps_subnormals = false;
-  Ty type = Ty::None;  // of the elements of a reduction
-  TileMode mode = TileMode::Tile;
-  layout::TensorMap map;
-  u64 map_address = 0;  // 0: none, or where no thread can write
-  std::array<i32, 5> coordinates{};
-  std::array<u32, 3> offsets{};      // of im2col: W, H, D
+  Ty type = Ty::None;                // of the elements of a reduction
+  u64 map_address = 0;               // 0: none, or where no thread can write
   std::array<std::byte, 16> data{};  // Word, Response
   u64 ticket = 0;                    // of the observer
 
@@ -92,9 +88,6 @@ void load_tile(const BulkOp& op, std::byte* shared, u32 offset);
 bool store_tile(const BulkOp& op, const Cta& cta, u32 offset);
 /// Records that a copy takes a byte of shared memory that nobody wrote; false.
 bool fail_source(const BulkOp& op, const Cta& cta, u32 offset);
-/// Bytes of the tile, and of the shared memory that it spans.
-u64 tile_bytes(const BulkOp& op);
-u64 tile_extent(const BulkOp& op);
 /// Address and size of each piece of global memory that the copy touches.
 std::vector<std::pair<u64, u64>> global_spans(const BulkOp& op);
 Ty element_type(layout::MapType type);

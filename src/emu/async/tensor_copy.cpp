@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor copies (PTX ISA, "Tensors": tiled mode, im2col mode, gathered rows, swizzling, out of
-// boundary access): which rows of the tensor a copy touches, and where their bytes lie in shared
-// memory.
+// Tensor copies: the bytes of a layout::TensorBox on their way, and what has to have a value.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -10,134 +8,23 @@
 #include "async/bulk_queue.h"
 #include "machine/cluster.h"
 #include "memory/relaxed.h"
-#include "pyptx/layout/swizzle.h"
 
 namespace pyptx::emu {
 namespace {
 
-/// One row of the tile: what lies along dimension 0, elements or slices of channels.
-struct Row {
-  bool in_bounds = false;  // of dimensions 1..rank-1
-  u64 offset = 0;          // bytes from the tensor's start to coordinate 0; only in bounds
-  u64 index = 0;           // of the row in the tile
-};
+using layout::BoxRange;
+using layout::BoxRow;
 
-u32 stride_of(const layout::TensorMap& map, u32 dim) {
-  return std::max(1U, map.element_strides[dim]);
-}
+BoxRange inside(const BulkOp& op) { return op.inside(op.kind == BulkOp::Kind::TensorStore); }
 
-/// Sets bounds and offset of a row from its coordinates 1..rank-1.
-void place(const layout::TensorMap& map, const std::array<i64, 5>& at, Row& row) {
-  row.in_bounds = true;
-  row.offset = 0;
-  for (u32 d = 1; d < map.rank; ++d) {
-    row.in_bounds = row.in_bounds && at[d] >= 0 && static_cast<u64>(at[d]) < map.dims[d];
-    row.offset += static_cast<u64>(at[d]) * map.strides[d - 1];
-  }
-}
-
-template <typename F>
-void each_tile_row(const BulkOp& op, F&& body) {
-  const layout::TensorMap& map = op.map;
-  std::array<i64, 5> step{};
-  Row row;
-  for (;; ++row.index) {
-    std::array<i64, 5> at{};
-    for (u32 d = 1; d < map.rank; ++d) at[d] = op.coordinates[d] + step[d] * stride_of(map, d);
-    place(map, at, row);
-    body(row);
-    u32 d = 1;
-    while (d < map.rank && ++step[d] == map.box_count(d)) step[d++] = 0;
-    if (d >= map.rank) return;
-  }
-}
-
-/// Pixels in the order of W, H, D, N inside the bounding box; the offsets of the instruction move
-/// what is read, not the box.
-template <typename F>
-void each_pixel(const BulkOp& op, F&& body) {
-  const layout::TensorMap& map = op.map;
-  const u32 last = map.rank - 1U;  // N
-  std::array<i64, 5> base{};
-  for (u32 d = 1; d <= last; ++d) base[d] = op.coordinates[d];
-  Row row;
-  for (; row.index < map.im2col.pixels; ++row.index) {
-    std::array<i64, 5> at = base;
-    for (u32 d = 1; d < last; ++d) at[d] += op.offsets[d - 1];
-    place(map, at, row);
-    body(row);
-    u32 d = 1;
-    for (; d < last; ++d) {
-      base[d] += stride_of(map, d);
-      const i64 end = static_cast<i64>(map.dims[d]) + map.im2col.upper[d - 1];
-      if (base[d] < end) break;
-      base[d] = map.im2col.lower[d - 1];
-    }
-    if (d == last) ++base[last];
-  }
-}
-
-template <typename F>
-void each_gathered_row(const BulkOp& op, F&& body) {
-  Row row;
-  for (; row.index < 4; ++row.index) {
-    place(op.map, {0, op.coordinates[1 + row.index], 0, 0, 0}, row);
-    body(row);
-  }
-}
-
-template <typename F>
-void each_row(const BulkOp& op, F&& body) {
-  switch (op.mode) {
-    case TileMode::Tile:
-      return each_tile_row(op, body);
-    case TileMode::Im2col:
-      return each_pixel(op, body);
-    case TileMode::Rows4:
-      return each_gathered_row(op, body);
-  }
-}
-
-/// Of dimension 0, in elements or slices; the stride of elements is ignored there.
-i64 column_step(const layout::TensorMap& map) {
-  return map.is_interleaved() ? stride_of(map, 0) : 1;
-}
-
-/// What fills elements outside a tensor when NaN is asked for: this, in every 16 bits, whatever the
-/// type (seen on an H200; the manual only calls it a special NaN).
-constexpr u64 kOutsideNan = 0x7FF77FF77FF77FF7ULL;
-
-/// What of the row lies inside dimension 0: [begin, end).
-struct Range {
-  u64 begin = 0;
-  u64 end = 0;
-};
-Range inside(const BulkOp& op) {
-  const i64 first = op.coordinates[0];
-  const i64 step = column_step(op.map);
-  const i64 size = static_cast<i64>(op.map.dims[0]);
-  const i64 count = static_cast<i64>(op.map.row_bytes() / op.map.unit_bytes());
-  const i64 begin = first < 0 ? std::min((step - 1 - first) / step, count) : 0;
-  i64 end = first < size ? std::clamp((size - first + step - 1) / step, begin, count) : begin;
-  if (op.kind == BulkOp::Kind::TensorStore && !op.map.is_interleaved()) {
-    // A store writes whole pieces of 16 bytes: what lies behind the last element of a row is
-    // overwritten (seen on an H200).
-    const i64 piece = 16 / layout::element_bytes(op.map.type);
-    end = (end + piece - 1) / piece * piece;
-  }
-  return {static_cast<u64>(begin), static_cast<u64>(end)};
-}
-
-/// Of number `i` of a row; it lies inside the tensor.
-u64 host_address(const BulkOp& op, const Row& row, u64 i) {
-  const i64 column = op.coordinates[0] + static_cast<i64>(i) * column_step(op.map);
-  return op.global + row.offset + static_cast<u64>(column) * op.map.unit_bytes();
+u64 host_address(const BulkOp& op, const BoxRow& row, u64 i) {
+  return op.global + op.global_offset(row, i);
 }
 
 /// Calls body(number, bytes) for each piece of a row that is contiguous in the tensor.
 template <typename F>
-void each_piece(const BulkOp& op, Range range, F&& body) {
-  const u64 count = column_step(op.map) == 1 ? range.end - range.begin : 1;
+void each_piece(const BulkOp& op, BoxRange range, F&& body) {
+  const u64 count = op.column_step() == 1 ? range.end - range.begin : 1;
   for (u64 i = range.begin; i < range.end; i += count) body(i, count * op.map.unit_bytes());
 }
 
@@ -158,16 +45,16 @@ constexpr u64 kLongestRow = u64{256} * 32;  // of the largest box, in the larges
 
 /// Copies between a row's line and its swizzled chunks in shared memory.
 template <typename F>
-void each_chunk(const BulkOp& op, u32 offset, u64 row_bytes, F&& body) {
-  for (u64 k = 0; k < row_bytes; k += 16) {
-    body(layout::apply_swizzle(op.map.swizzle, offset + static_cast<u32>(k)), k);
-  }
+void each_chunk(const BulkOp& op, u32 offset, const BoxRow& row, F&& body) {
+  const u64 row_bytes = op.map.row_bytes();
+  for (u64 k = 0; k < row_bytes; k += 16) body(op.shared_offset(offset, row, k), k);
 }
 
 /// Whether bytes [first, first + bytes) of a row of the tile have values.
-bool has_source(const BulkOp& op, const Cta& cta, u32 start, u64 first, u64 bytes) {
+bool has_source(const BulkOp& op, const Cta& cta, u32 offset, const BoxRow& row, u64 first,
+                u64 bytes) {
   bool is_good = true;
-  each_chunk(op, start, op.map.row_bytes(), [&](u32 at, u64 k) {
+  each_chunk(op, offset, row, [&](u32 at, u64 k) {
     const u64 from = std::max(first, k);
     const u64 to = std::min(first + bytes, k + 16);
     if (!is_good || from >= to) return;
@@ -196,18 +83,10 @@ bool has_target(const BulkOp& op, const GlobalMemory& memory, u64 address, u64 b
 
 }  // namespace
 
-u64 tile_bytes(const BulkOp& op) {
-  return op.mode == TileMode::Rows4 ? 4 * op.map.row_bytes() : op.map.box_bytes();
-}
-
-u64 tile_extent(const BulkOp& op) {
-  return tile_bytes(op) / op.map.row_bytes() * op.map.row_pitch();
-}
-
 std::vector<std::pair<u64, u64>> global_spans(const BulkOp& op) {
-  const Range range = inside(op);
+  const BoxRange range = inside(op);
   std::vector<std::pair<u64, u64>> spans;
-  each_row(op, [&](const Row& row) {
+  op.each_row([&](const BoxRow& row) {
     if (!row.in_bounds) return;
     each_piece(op, range,
                [&](u64 i, u64 bytes) { spans.emplace_back(host_address(op, row, i), bytes); });
@@ -243,11 +122,11 @@ Ty element_type(layout::MapType type) {
 void load_tile(const BulkOp& op, std::byte* shared, u32 offset) {
   const u32 unit = op.map.unit_bytes();
   const u64 row_bytes = op.map.row_bytes();
-  const Range range = inside(op);
-  const u64 fill = op.map.oob_nan ? kOutsideNan : 0;
+  const BoxRange range = inside(op);
+  const u64 fill = op.map.oob_nan ? layout::kOutsideNan : 0;
   std::byte line[kLongestRow];
-  each_row(op, [&](const Row& row) {
-    const Range valid = row.in_bounds ? range : Range{};
+  op.each_row([&](const BoxRow& row) {
+    const BoxRange valid = row.in_bounds ? range : BoxRange{};
     if ((valid.end - valid.begin) * unit != row_bytes) {
       for (u64 k = 0; k < row_bytes; k += 8) std::memcpy(line + k, &fill, 8);
     }
@@ -256,29 +135,26 @@ void load_tile(const BulkOp& op, std::byte* shared, u32 offset) {
                        reinterpret_cast<const std::byte*>(host_address(op, row, i)), bytes);
       round_tf32(op.map.type, line + i * unit, bytes / 4);
     });
-    each_chunk(op, offset + static_cast<u32>(row.index * op.map.row_pitch()), row_bytes,
-               [&](u32 at, u64 k) { std::memcpy(shared + at, line + k, 16); });
+    each_chunk(op, offset, row, [&](u32 at, u64 k) { std::memcpy(shared + at, line + k, 16); });
   });
 }
 
 bool store_tile(const BulkOp& op, const Cta& cta, u32 offset) {
   const u32 unit = op.map.unit_bytes();
-  const u64 row_bytes = op.map.row_bytes();
-  const Range range = inside(op);
+  const BoxRange range = inside(op);
   const GlobalMemory& memory = *op.warp->cta->cluster->memory;
-  const bool is_whole = cta.defined.holds(offset, offset + static_cast<u32>(tile_extent(op)));
+  const bool is_whole = cta.defined.holds(offset, offset + static_cast<u32>(op.tile_extent()));
   if (range.end == range.begin) return true;
   std::byte line[kLongestRow];
   bool is_good = true;
-  each_row(op, [&](const Row& row) {
+  op.each_row([&](const BoxRow& row) {
     if (!row.in_bounds || !is_good) return;
-    const u32 start = offset + static_cast<u32>(row.index * op.map.row_pitch());
-    each_chunk(op, start, row_bytes,
+    each_chunk(op, offset, row,
                [&](u32 at, u64 k) { std::memcpy(line + k, cta.shared.data() + at, 16); });
     each_piece(op, range, [&](u64 i, u64 bytes) {
       auto* to = reinterpret_cast<std::byte*>(host_address(op, row, i));
       const std::byte* from = line + i * unit;
-      is_good = is_good && (is_whole || has_source(op, cta, start, i * unit, bytes)) &&
+      is_good = is_good && (is_whole || has_source(op, cta, offset, row, i * unit, bytes)) &&
                 has_target(op, memory, reinterpret_cast<u64>(to), bytes);
       if (!is_good) return;
       memory.define(reinterpret_cast<u64>(to), bytes);

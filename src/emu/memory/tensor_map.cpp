@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Encoding and decoding of tensor maps. See tensor_map.h.
-#include "memory/tensor_map.h"
+// Encoding and decoding of tensor maps. See emulator.h.
+#include "pyptx/emu/emulator.h"
 
 #include <cstring>
 

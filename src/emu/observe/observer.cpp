@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "machine/cluster.h"
-#include "observe/banks.h"
+#include "pyptx/layout/banks.h"
 #include "pyptx/isa/ids.h"
 
 namespace pyptx::emu {
@@ -148,13 +148,13 @@ void Observer::measure(Warp& warp, const Inst& inst, const MemoryAccess& access,
     if (access.is_opaque) continue;
     const Route route = static_cast<Route>(i);
     if (route == Route::Shared || route == Route::Dsmem) {
-      const Wavefronts taken = wavefronts(addresses, masks[i], access.bytes);
+      const layout::Wavefronts taken = layout::wavefronts(addresses, masks[i], access.bytes);
       touched_.costs.wavefronts += taken.taken;
       touched_.costs.conflicts += taken.taken - taken.fewest;
     }
     if (route == Route::Global) {
       count_from_buffers(*warp.cta->cluster, addresses, masks[i], access.bytes);
-      touched_.costs.sectors += sectors(addresses, masks[i], access.bytes);
+      touched_.costs.sectors += layout::sectors(addresses, masks[i], access.bytes);
     }
   }
 }

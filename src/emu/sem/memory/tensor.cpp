@@ -5,7 +5,7 @@
 // rows themselves are async/tensor_copy.cpp.
 #include "decode/select.h"
 #include "machine/cluster.h"
-#include "memory/tensor_map.h"
+#include "pyptx/emu/emulator.h"
 #include "race/detector.h"
 #include "sem/lanes.h"
 #include "sem/memory/bulk.h"
@@ -136,8 +136,8 @@ Step tensor(Warp& warp, const Inst& inst, u32 mask) {
       op.offsets[d] = bulk_word(warp, inst, kCoordinates + count + d, lane) & 0xFFFFU;
     }
     if (!check_first_coordinate(warp, inst, lane, op)) return Step::Fault;
-    op.bytes = tile_bytes(op);
-    op.extent = tile_extent(op);
+    op.bytes = op.tile_bytes();
+    op.extent = op.tile_extent();
     const bool is_load = op.kind != BulkOp::Kind::TensorStore;
     if (!check_global(warp, inst, lane, op, !is_load)) return Step::Fault;
     if (inst.kind == kPrefetch) continue;

@@ -7,7 +7,7 @@
 #include "decode/select.h"
 #include "machine/cluster.h"
 #include "memory/relaxed.h"
-#include "memory/tensor_map.h"
+#include "pyptx/emu/emulator.h"
 #include "race/detector.h"
 #include "sem/lanes.h"
 
