@@ -51,8 +51,8 @@ std::vector<SlotInfo> slots(const Form& form);
 /// Rules with words of their own; availability that depends on modifiers is not among them.
 std::vector<RuleInfo> rules(const Form& form);
 std::span<const ExampleInfo> examples(const Form& form);
-/// The legal spellings of `form` that have each of `words`, in the order of the table. What the form
-/// leaves open is left out, unless a word asks for it.
+/// The legal spellings of `form` that have each of `words`, in the order of the table. What the
+/// form leaves open is left out, unless a word asks for it.
 std::vector<const Spelling*> spellings(const Form& form, std::span<const std::string_view> words);
 
 }  // namespace pyptx::isa

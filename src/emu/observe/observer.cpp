@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "machine/cluster.h"
-#include "pyptx/layout/banks.h"
 #include "pyptx/isa/ids.h"
+#include "pyptx/layout/banks.h"
 
 namespace pyptx::emu {
 namespace {
