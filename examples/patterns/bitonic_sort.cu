@@ -3,8 +3,7 @@
 // The same as bitonic_sort.py.
 constexpr unsigned kLength = 256;
 
-__global__ void bitonic_sort(const float* __restrict__ x, float* __restrict__ y,
-                             unsigned columns) {
+__global__ void bitonic_sort(const float* __restrict__ x, float* __restrict__ y, unsigned columns) {
   __shared__ float keys[kLength];
   const size_t row = size_t(blockIdx.x) * columns;
   for (unsigned n = threadIdx.x; n < kLength; n += blockDim.x) {

@@ -23,8 +23,8 @@ __global__ void quantise_fp8(const float4* __restrict__ x, __nv_fp8x4_e4m3* __re
   const float inverse = 1.0f / scale;
   for (int i = threadIdx.x; i < columns / 4; i += 32) {
     const float4 v = row[i];
-    out[i] = __nv_fp8x4_e4m3(
-        make_float4(v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse));
+    out[i] =
+        __nv_fp8x4_e4m3(make_float4(v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse));
   }
   if (threadIdx.x == 0) {
     scales[blockIdx.x] = scale;

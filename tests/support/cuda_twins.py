@@ -24,31 +24,38 @@ import corpus
 
 ARCHITECTURE = "sm_90a"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DIRECTIVE = re.compile(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+_NO_KERNEL = ("namespace ", "constexpr ", "using ")
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
 def lines_of_python(path: Path) -> int:
-    """Count the lines of kernels and of the functions that they call.
+    """Count the lines of kernels and of the functions and classes that they name.
 
     Decorators are what C++ has where it launches, and are counted on neither side; nor are blank
     lines, comments and docstrings.
     """
     text = path.read_text(encoding="utf-8")
-    functions = {n.name: n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)}
-    pending = [node for node in functions.values() if any(map(_is_kernel, node.decorator_list))]
+    tree = ast.parse(text)
+    defined = {n.name: n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    pending: list[ast.FunctionDef | ast.ClassDef] = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and any(map(_is_kernel, node.decorator_list))
+    ]
     assert pending, f"{path}: no kernel"
-    found: dict[str, ast.FunctionDef] = {}
+    found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
     while pending:
         node = pending.pop()
         found[node.name] = node
         names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        pending += [functions[name] for name in names & functions.keys() - found.keys()]
+        pending += [defined[name] for name in names & defined.keys() - found.keys()]
     wanted: set[int] = set()
     for node in found.values():
         wanted |= set(range(node.lineno, (node.end_lineno or 0) + 1))
-        if ast.get_docstring(node) is not None:
-            head = node.body[0]
-            wanted -= set(range(head.lineno, (head.end_lineno or 0) + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            wanted -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     return len(wanted & _lines_with_code(text))
 
 
@@ -64,10 +71,10 @@ def _lines_with_code(text: str) -> set[int]:
 
 
 def lines_of_cpp(path: Path) -> int:
-    """Count the lines of device code: all but directives, namespaces, comments and blank lines."""
-    text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    """Count the lines of functions and classes: no directives, constants, comments, blank lines."""
+    text = _DIRECTIVE.sub("", _COMMENT.sub("", path.read_text(encoding="utf-8")))
     lines = [line.strip() for line in text.splitlines()]
-    return sum(bool(line) and not line.startswith(("#", "namespace ")) for line in lines)
+    return sum(bool(line) and not line.startswith(_NO_KERNEL) for line in lines)
 
 
 def compiled(sources: list[Path]) -> dict[str, str]:
@@ -81,23 +88,33 @@ def compiled(sources: list[Path]) -> dict[str, str]:
 
 
 class Twin:
-    """A kernel that nvcc compiled, on the emulator: arrays are pointers, other things scalars."""
+    """A kernel that nvcc compiled, on the emulator.
 
-    def __init__(self, ptx: str, **sizes: tuple[int, ...]) -> None:
+    An array is a pointer, or the tensor map that `maps` has at its place; other things are scalars.
+    """
+
+    def __init__(
+        self, ptx: str, *, shared: int = 0, maps: Any = None, **sizes: tuple[int, ...]
+    ) -> None:
         self.text = ptx
         (self.entry,) = re.findall(r"\.entry (\w+)", ptx)
         self.sizes = sizes
+        self.shared = shared
+        self.maps = maps
 
     def __call__(self, *arguments: Any, seed: int = 0, schedule: str = "latest") -> None:
         arrays = [value for value in arguments if isinstance(value, np.ndarray)]
         grid, block, cluster = (
             (*self.sizes.get(name, ()), 1, 1, 1)[:3] for name in ("grid", "block", "cluster")
         )
-        plan = _core.LaunchPlan(self.entry, grid, block, cluster, 0, len(arrays))
+        plan = _core.LaunchPlan(self.entry, grid, block, cluster, self.shared, len(arrays))
         index = 0
         for value in arguments:
             if isinstance(value, np.ndarray):
-                plan.add_pointer(index)
+                if self.maps is None:
+                    plan.add_pointer(index)
+                else:
+                    plan.add_map_value(index, self.maps[index])
                 index += 1
             else:
                 plan.add_scalar(int.from_bytes(np.asarray(value).tobytes()[:4], "little"), 4)
