@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of examples/patterns, right on twenty schedules; they and attention as short as in C++.
+"""Kernels of examples/patterns, right on twenty schedules; they and attention as short as in C++.
 
 What nvcc makes of the same kernels runs on the emulator too, on the same inputs against the same
 references: PTX that is not ours.
