@@ -15,9 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "pyptx/author.h"
 #include "pyptx/diag/render.h"
-#include "pyptx/launch.h"
+#include "pyptx/kernel.h"
 
 namespace {
 
@@ -29,12 +28,10 @@ constexpr std::uint32_t kThreads = 128;
 /// The kernel's own size is a parameter of the launch, N; its grid follows from N.
 diag::Result<OpenKernel> double_of_any_size() {
   using namespace pyptx::types;
-  KernelOptions options;
-  options.raw_params = {{u32, "N"}};
   const auto body = [](const Tensor& X, const Tensor& Y) {
     const auto [px, py] = ptx::global_ptrs(X, Y);
     const Reg i = reg::from(ptx::special::ctaid.x(), u32) * kThreads + ptx::special::tid.x();
-    ptx::if_(i < ptx::param(u32, "N"), [&] {
+    ptx::if_(i < X.shape(0), [&] {
       const Reg value = reg::scalar(f32);
       ptx::inst::ld.global.f32(value, ptx::addr(px + i * 4));
       ptx::inst::add.f32(value, value, value);
@@ -42,19 +39,10 @@ diag::Result<OpenKernel> double_of_any_size() {
     });
     ptx::ret();
   };
-  const auto traced = Kernel("twice", {"X", "Y"}, options, body).trace();
-  if (!traced) return diag::fail(traced.error());
-  const SizeExpression n = SizeExpression::of("N");
-  const Tile vector{.dims = {"N"}, .dtype = "f32"};
-  OpenKernel kernel{.text = text_of(traced->module),
-                    .signature = {.kernel = "twice",
-                                  .inputs = {{"X", vector}},
-                                  .outputs = {{"Y", vector}},
-                                  .scalars = {{"u32", "N"}}}};
-  kernel.launch.grid[0] = (n + (kThreads - 1)) / kThreads;
-  kernel.launch.block.x = kThreads;
-  kernel.launch.scalars = {{.size = n}};
-  return kernel;
+  const auto twice =
+      kernel("twice", {Input("X", {"N"}, f32), Output("Y", {"N"}, f32)},
+             {.grid = ceil_div(dim("N"), kThreads), .block = {kThreads}, .dynamic = {"N"}}, body);
+  return twice.open();
 }
 
 diag::Status on_device(const SavedKernel& kernel, std::span<const float> x, std::span<float> y) {

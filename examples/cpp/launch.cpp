@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "pyptx/diag/render.h"
-#include "pyptx/launch.h"
+#include "pyptx/kernel.h"
 #include "rms_norm.h"
 
 namespace {
@@ -143,19 +143,8 @@ std::vector<double> rms_norm_of(std::span<const float> x, std::span<const float>
 
 bool run_rms_norm(std::int64_t rows, std::int64_t columns) {
   constexpr double kEps = 1e-6;
-  const auto traced = examples::rms_norm(columns, kEps).trace();
-  if (!traced) {
-    std::cerr << diag::render(traced.error(), nullptr);
-    return false;
-  }
-  const Tile matrix{.dims = {"M", columns}, .dtype = "f32"};
-  const Signature signature{.kernel = "rms_norm",
-                            .inputs = {{"X", matrix}, {"W", {.dims = {columns}, .dtype = "f32"}}},
-                            .outputs = {{"Y", matrix}}};
-  const auto facts = signature.facts({{"M", rows}});
-  const KernelLaunch launch{.grid = {.x = static_cast<std::uint32_t>(rows)},
-                            .block = {.x = static_cast<std::uint32_t>(examples::kWarpSize)}};
-  const auto kernel = compose(*traced, signature, *facts, launch);
+  const auto kernel =
+      examples::rms_norm().saved({{"M", rows}, {"N", columns}}, examples::Norm{.eps = kEps});
   if (!kernel) {
     std::cerr << diag::render(kernel.error(), nullptr);
     return false;
@@ -169,8 +158,6 @@ bool run_rms_norm(std::int64_t rows, std::int64_t columns) {
 
 bool run_scale(std::int64_t count) {
   using namespace pyptx::types;
-  KernelOptions options;
-  options.raw_params = {{f32, "alpha"}};
   const auto body = [](const Tensor& X, const Tensor& Y) {
     const auto [px, py] = ptx::global_ptrs(X, Y);
     const Reg offset = reg::from(ptx::special::ctaid.x(), u32) * 4;
@@ -180,21 +167,9 @@ bool run_scale(std::int64_t count) {
     ptx::inst::st.global.f32(ptx::addr(py + offset), value);
     ptx::ret();
   };
-  const auto traced = Kernel("scale", {"X", "Y"}, options, body).trace();
-  if (!traced) {
-    std::cerr << diag::render(traced.error(), nullptr);
-    return false;
-  }
-  const Tile vector{.dims = {"N"}, .dtype = "f32"};
-  const Signature signature{.kernel = "scale",
-                            .inputs = {{"X", vector}},
-                            .outputs = {{"Y", vector}},
-                            .scalars = {{"f32", "alpha"}}};
-  const auto facts = signature.facts({{"N", count}});
-  KernelLaunch launch;
-  launch.grid.x = static_cast<std::uint32_t>(count);
-  launch.scalars = {{.name = "alpha", .value = 2.0}};
-  const auto kernel = compose(*traced, signature, *facts, launch);
+  const auto scale = pyptx::kernel("scale", {Input("X", {"N"}, f32), Output("Y", {"N"}, f32)},
+                                   {.grid = dim("N"), .scalars = {{f32, "alpha", 2.0}}}, body);
+  const auto kernel = scale.saved({{"N", count}});
   if (!kernel) {
     std::cerr << diag::render(kernel.error(), nullptr);
     return false;

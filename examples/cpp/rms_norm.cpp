@@ -13,7 +13,7 @@
 
 int main(int argc, char** argv) {
   const std::int64_t columns = argc > 1 ? std::atoll(argv[1]) : 1024;
-  const auto text = examples::rms_norm(columns).ptx();
+  const auto text = examples::rms_norm().ptx({{"N", columns}});
   if (!text) {
     std::cerr << pyptx::diag::render(text.error(), nullptr);
     return 1;

@@ -6,18 +6,25 @@
 
 #include <cstdint>
 
-#include "pyptx/author.h"
+#include "pyptx/kernel.h"
 
 namespace examples {
 
 inline constexpr std::int64_t kWarpSize = 32;
 
-/// y = x / sqrt(mean(x^2) + eps) * w for rows of `columns` elements.
-inline pyptx::Kernel rms_norm(std::int64_t columns, double eps = 1e-6) {
+/// Template values of the kernel.
+struct Norm {
+  double eps = 1e-6;
+  bool operator==(const Norm&) const = default;
+};
+
+/// y = x / sqrt(mean(x^2) + eps) * w for rows of whole warps of elements.
+inline pyptx::DeclaredKernel<Norm> rms_norm() {
   using namespace pyptx;
   using namespace pyptx::types;
-  const std::int64_t items = columns / kWarpSize;
-  const auto body = [=](const Tensor& X, const Tensor& W, const Tensor& Y) {
+  const auto body = [](const Tensor& X, const Tensor& W, const Tensor& Y, const Norm& norm) {
+    const std::int64_t columns = W.shape(0);
+    const std::int64_t items = columns / kWarpSize;
     auto [px, pw, py] = ptx::global_ptrs(X, W, Y);
     const Reg row = reg::from(ptx::special::ctaid.x(), u32);
     const Reg row_byte_off = row * (columns * 4);
@@ -39,7 +46,7 @@ inline pyptx::Kernel rms_norm(std::int64_t columns, double eps = 1e-6) {
     ptx::warp::reduce_sum(sum_sq);
     const Reg mean_sq = reg::scalar(f32);
     const Reg inv_n = reg::scalar(f32, 1.0 / static_cast<double>(columns));
-    const Reg eps_reg = reg::scalar(f32, eps);
+    const Reg eps_reg = reg::scalar(f32, norm.eps);
     const Reg rstd = reg::scalar(f32);
     ptx::inst::mul.f32(mean_sq, sum_sq, inv_n);
     ptx::inst::add.f32(mean_sq, mean_sq, eps_reg);
@@ -57,7 +64,10 @@ inline pyptx::Kernel rms_norm(std::int64_t columns, double eps = 1e-6) {
     }
     ptx::ret();
   };
-  return {"rms_norm", {"X", "W", "Y"}, {}, body};
+  return kernel<Norm>(
+      "rms_norm",
+      {Input("X", {"M", "N"}, f32), Input("W", {"N"}, f32), Output("Y", {"M", "N"}, f32)},
+      {.grid = dim("M"), .block = {kWarpSize}}, body);
 }
 
 }  // namespace examples

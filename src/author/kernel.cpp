@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "pyptx/author/trace.h"
 #include "pyptx/support/concat.h"
@@ -11,6 +12,9 @@
 #include "pyptx/verify/instruction.h"
 
 namespace pyptx {
+
+using support::concat;
+
 namespace {
 
 /// As Python's kernels are asked.
@@ -22,37 +26,99 @@ bool wants_line_info() {
 }  // namespace
 
 Reg Tensor::tma_desc(std::source_location where) const {
-  return author::at(where).tensor_map(name_, map_by_value_);
+  return author::at(where).tensor_map(name(), map_by_value_);
 }
 
-diag::Result<Traced> Kernel::trace() const {
-  verify::InstructionJudge judge(options_.version ? verify::VersionMode::Pinned
-                                                  : verify::VersionMode::Lowest);
+const author::TracedSize* Tensor::find(std::size_t dimension, const Where& where) const {
+  build::Tracer& tracer = author::at(where);
+  if (!known_.shape) {
+    tracer.report({diag::Kind::TensorFact, {name(), "shape", known_.missing}});
+    return nullptr;
+  }
+  if (dimension < known_.shape->size()) return &(*known_.shape)[dimension];
+  tracer.report({diag::Kind::BadArgument,
+                 {concat("a dimension of '", name(), "'"), concat("below ", known_.shape->size()),
+                  concat(static_cast<std::int64_t>(dimension))}});
+  return nullptr;
+}
+
+std::size_t Tensor::rank(Where where) const {
+  if (!known_.shape) find(0, where);
+  return known_.shape ? known_.shape->size() : 0;
+}
+
+namespace {
+
+Size value_of(const author::TracedSize& size, const std::source_location& where) {
+  if (size.parameter.empty()) return {size.number, where};
+  return {author::at(where).launch_value(size.type, size.parameter), where};
+}
+
+}  // namespace
+
+Size Tensor::shape(std::size_t dimension, Where where) const {
+  const author::TracedSize* size = find(dimension, where);
+  return size == nullptr ? Size(0, where) : value_of(*size, where);
+}
+
+Size Tensor::stride(std::size_t dimension, Where where) const {
+  if (find(dimension, where) == nullptr) return {0, where};
+  if (dimension < known_.strides.size()) return value_of(known_.strides[dimension], where);
+  Size stride(1, where);
+  const std::size_t rank = known_.shape->size();
+  const std::size_t inner = known_.is_column ? dimension : rank - 1 - dimension;
+  for (std::size_t i = 0; i < inner; ++i) {
+    const Size size = shape(known_.is_column ? i : rank - 1 - i, where);
+    stride = i == 0 ? size : size * stride;
+  }
+  return stride;
+}
+
+std::int64_t Tensor::divisor(std::size_t dimension, Where where) const {
+  const author::TracedSize* size = find(dimension, where);
+  if (size == nullptr) return 1;
+  return size->parameter.empty() ? size->number : size->divisor;
+}
+
+isa::Type Tensor::dtype(Where where) const {
+  if (known_.dtype == isa::Type::None) {
+    author::at(where).report({diag::Kind::TensorFact, {name(), "element type", known_.missing}});
+  }
+  return known_.dtype;
+}
+
+namespace author {
+
+diag::Result<Traced> trace(const std::string& name, std::span<const TracedTensor> tensors,
+                           const KernelOptions& given, const TensorsBody& body) {
+  verify::InstructionJudge judge(given.version ? verify::VersionMode::Pinned
+                                               : verify::VersionMode::Lowest);
   build::Options options;
-  options.entry = name_;
-  options.target = options_.target;
-  options.version = options_.version;
-  options.force_dynamic_shared = options_.force_dynamic_shared;
-  options.dynamic_shared_name = options_.dynamic_shared_name;
-  options.line_info = options_.line_info.value_or(wants_line_info());
-  if (body_ == nullptr) {
+  options.entry = name;
+  options.target = given.target;
+  options.version = given.version;
+  options.force_dynamic_shared = given.force_dynamic_shared;
+  options.dynamic_shared_name = given.dynamic_shared_name;
+  options.line_info = given.line_info.value_or(wants_line_info());
+  if (body == nullptr) {
     return diag::fail(diag::Kind::BadArgument,
-                      {support::concat("the body of kernel '", name_, "'"), "a function", "none"});
+                      {concat("the body of kernel '", name, "'"), "a function", "none"});
   }
   build::Tracer tracer(std::move(options), &judge);
-  std::vector<Tensor> tensors;
-  for (const std::string& name : tensors_) {
-    tracer.add_parameter(name, isa::Type::U64);
-    tensors.emplace_back(name, options_.maps_by_value);
+  std::vector<Tensor> seen;
+  for (const TracedTensor& tensor : tensors) {
+    tracer.add_parameter(tensor.name, isa::Type::U64);
+    if (tensor.map) tracer.describe_map(tensor.name, *tensor.map);
+    seen.emplace_back(tensor, given.maps_by_value);
   }
-  for (const auto& [type, name] : options_.raw_params) tracer.add_parameter(name, type);
-  for (const auto& [name, values] : options_.directives) tracer.add_directive(name, values);
+  for (const auto& [type, parameter] : given.raw_params) tracer.add_parameter(parameter, type);
+  for (const auto& [directive, values] : given.directives) tracer.add_directive(directive, values);
   {
-    const author::Writing writing(tracer);
-    body_(tensors);
+    const Writing writing(tracer);
+    body(seen);
   }
   // Somebody wrote a part of a kernel where none was open, perhaps of this one on another thread.
-  if (auto lost = author::take_stray()) return diag::fail(std::move(*lost));
+  if (auto lost = take_stray()) return diag::fail(std::move(*lost));
   const auto failed = [&](diag::Diagnostic error) {
     error.resolve(tracer.module().locations);
     return diag::fail(std::move(error));
@@ -61,6 +127,15 @@ diag::Result<Traced> Kernel::trace() const {
   auto finished = tracer.finish();
   if (!finished) return failed(std::move(finished.error()));
   return Traced{*finished, tracer.map_tensors(), tracer.dynamic_shared_bytes()};
+}
+
+}  // namespace author
+
+diag::Result<Traced> Kernel::trace() const {
+  std::vector<author::TracedTensor> tensors;
+  tensors.reserve(tensors_.size());
+  for (const std::string& tensor : tensors_) tensors.push_back({.name = tensor});
+  return author::trace(name_, tensors, options_, body_);
 }
 
 diag::Result<std::string> Kernel::ptx() const {

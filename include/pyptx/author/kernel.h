@@ -17,23 +17,70 @@
 #include <vector>
 
 #include "pyptx/author/reg.h"
+#include "pyptx/author/size.h"
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/isa/target.h"
+#include "pyptx/layout/tensor_map.h"
 
 namespace pyptx {
 
-/// What a body sees of a tensor: the name of the parameter that holds its address.
+namespace author {
+
+/// A size or stride as a trace has it: a number, or the parameter that a launch brings it in.
+struct TracedSize {
+  std::int64_t number = 0;
+  std::string parameter = {};  // empty: it is the number
+  isa::Type type = isa::Type::U32;
+  std::int64_t divisor = 1;  // of what is brought
+  bool operator==(const TracedSize&) const = default;
+};
+
+/// What a trace knows of a tensor beside its name.
+struct TracedTensor {
+  std::string name;
+  /// Nothing: nobody has said what it is, or all that is missing is the value of a name.
+  std::optional<std::vector<TracedSize>> shape = {};
+  std::vector<TracedSize> strides = {};  // empty: it is dense
+  isa::Type dtype = isa::Type::None;
+  bool is_column = false;                            // the first dimension is the contiguous one
+  std::optional<layout::TensorMap> map = {};         // that a launch will pass
+  std::string missing = "its kernel declares none";  // why there is no shape
+  bool operator==(const TracedTensor&) const = default;
+};
+
+}  // namespace author
+
+/// What a body sees of a tensor: the name of the parameter that holds its address and, in a kernel
+/// that declares its tensors (pyptx/call), their sizes and element types.
 class Tensor {
  public:
+  using Where = std::source_location;
+
   Tensor(std::string name, bool map_by_value)
-      : name_(std::move(name)), map_by_value_(map_by_value) {}
-  const std::string& name() const { return name_; }
+      : Tensor(author::TracedTensor{.name = std::move(name)}, map_by_value) {}
+  Tensor(author::TracedTensor known, bool map_by_value)
+      : known_(std::move(known)), map_by_value_(map_by_value) {}
+
+  const std::string& name() const { return known_.name; }
   /// A 64-bit register with the address of the tensor's map; the first use adds the parameter.
-  Reg tma_desc(std::source_location where = std::source_location::current()) const;
+  Reg tma_desc(Where where = Where::current()) const;
+
+  /// How many dimensions; TensorFact where nobody has said.
+  std::size_t rank(Where where = Where::current()) const;
+  /// The size of a dimension: TensorFact, BadArgument.
+  Size shape(std::size_t dimension, Where where = Where::current()) const;
+  /// Elements from one index of a dimension to the next.
+  Size stride(std::size_t dimension, Where where = Where::current()) const;
+  /// What the size is a multiple of: itself, or what the kernel promises of one that is brought.
+  std::int64_t divisor(std::size_t dimension, Where where = Where::current()) const;
+  /// The type of its elements: TensorFact.
+  isa::Type dtype(Where where = Where::current()) const;
 
  private:
-  std::string name_;
+  const author::TracedSize* find(std::size_t dimension, const Where& where) const;
+
+  author::TracedTensor known_;
   bool map_by_value_;
 };
 
@@ -69,11 +116,17 @@ constexpr bool takes_tensors(std::index_sequence<I...>) {
 /// `{}`, in place of the names of tensors.
 struct NoTensors {};
 
+using TensorsBody = std::function<void(std::span<const Tensor>)>;
+
+/// Runs a body that takes these tensors; see Kernel::trace().
+diag::Result<Traced> trace(const std::string& name, std::span<const TracedTensor> tensors,
+                           const KernelOptions& options, const TensorsBody& body);
+
 }  // namespace author
 
 class Kernel {
  public:
-  using Body = std::function<void(std::span<const Tensor>)>;
+  using Body = author::TensorsBody;
 
   Kernel(std::string name, std::vector<std::string> tensors, KernelOptions options, Body body)
       : name_(std::move(name)),

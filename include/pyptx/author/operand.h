@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "pyptx/author/reg.h"
+#include "pyptx/author/size.h"
 #include "pyptx/build/mbarrier.h"
 #include "pyptx/build/shared.h"
 
@@ -97,6 +98,9 @@ struct Arg : Operand {
   template <std::floating_point T>
     requires(Arg::takes(Is::Real))
   Arg(T value) : Operand{ir::Operand::f64(static_cast<double>(value)), {}} {}
+  Arg(const Size& size)
+    requires(Arg::takes(Is::Register | Is::Integer))
+      : Operand{size, {}} {}
   Arg(const char* text)
     requires(Arg::takes(Is::Register))
       : Operand{{}, text} {}

@@ -35,6 +35,7 @@ const ScalarType* find_scalar_type(std::string_view name);
 /// A number as a caller has it.
 class Number {
  public:
+  Number() = default;
   template <std::floating_point T>
   Number(T value) : kind_(Kind::Float), real_(value) {}  // NOLINT: a number is written as one
   template <std::signed_integral T>
@@ -55,7 +56,7 @@ class Number {
 
  private:
   enum class Kind : std::uint8_t { Float, Signed, Unsigned, Bits };
-  Kind kind_;
+  Kind kind_ = Kind::Unsigned;
   double real_ = 0;
   std::uint64_t bits_ = 0;
 };

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "call/keywords.h"
+#include "pyptx/interop/expected.h"
 #include "pyptx/interop/image.h"
-#include "pyptx/interop/strides.h"
 #include "torch/torch.h"
 
 namespace pyptx::python {
@@ -21,52 +21,9 @@ namespace pyptx::python {
 /// Tensors of one call, inputs and outputs together; a kernel with more takes the slow path.
 using driver::kMaxTensors;
 
-/// And specialisations: looking through many would cost more than it saves.
-inline constexpr std::size_t kMaxSpecialisations = 256;
-
-struct TensorShape {
-  dlpack::DataType type;
-  std::vector<std::int64_t> shape;
-  std::uint64_t bytes = 0;            // from the first element to the end of the last
-  bool column_major = false;          // else row-major; dense either way, without strides
-  std::vector<std::int64_t> strides;  // where dimensions lie in another order, or apart
-  interop::ByteRows rows;             // of its memory
-  std::uint64_t alignment = 1;        // of the address, a power of two
-
-  TensorShape(dlpack::DataType element, std::vector<std::int64_t> extents, bool is_column);
-  bool operator==(const TensorShape& other) const {
-    return type == other.type && shape == other.shape && column_major == other.column_major &&
-           strides == other.strides;
-  }
-};
-
-/// What a call compares a tensor with. All of a specialisation's lie one behind the other, with
-/// their extents behind them, so that they are few lines of a cache that a launch has emptied.
-class ExpectedTensors {
- public:
-  /// Adds one that is aligned to a power of two.
-  void add(const TensorShape& shape, std::uint64_t alignment);
-  std::size_t size() const { return tensors_.size(); }
-  /// Whether the views, from the tensor `first` on, are such tensors: type, shape, dense, aligned,
-  /// with memory for them, on `device`.
-  bool match(std::size_t first, std::span<const ReadTensor> views,
-             const dlpack::Device& device) const;
-
- private:
-  struct Tensor {
-    dlpack::DataType type;
-    std::int32_t rank;
-    std::uint64_t bytes;
-    std::uint32_t zero_bits;  // of the address
-    std::uint32_t first;      // of its dimensions
-  };
-  struct Dimension {
-    std::int64_t extent;
-    std::int64_t stride;
-  };
-  std::vector<Tensor> tensors_;
-  std::vector<Dimension> dimensions_;
-};
+using interop::ExpectedTensors;
+using interop::kMaxSpecialisations;
+using interop::TensorShape;
 
 /// The tensors of a call.
 struct GivenTensors {

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "pyptx/interop/dlpack.h"
+#include "pyptx/interop/expected.h"
 #include "pyptx/interop/torch_abi.h"
 #include "torch/shim.h"
 
@@ -25,12 +26,7 @@ namespace pyptx::python {
 
 namespace dlpack = interop::dlpack;
 
-/// A tensor as a call reads it.
-struct ReadTensor : dlpack::Tensor {
-  std::int64_t room;  // bytes from its first element to the end of its storage
-
-  std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(data) + byte_offset; }
-};
+using interop::ReadTensor;
 
 class TorchLayout {
  public:
