@@ -65,8 +65,11 @@ diag::Result<std::array<std::int64_t, 3>> Core::grid_for(const interop::Bound& b
   }
   std::array<std::int64_t, 3> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto extent = size.extents[i].value(bound.sizes);
-    if (!extent) return diag::fail(extent.error());
+    auto extent = size.extents[i].value(bound.sizes);
+    if (!extent) {
+      if (extent.error().kind == Kind::UnknownSize) extent.error()->arguments[0] = what;
+      return extent.failure();
+    }
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     if (*extent < 0 || *extent > kMost) {
       return diag::fail(Kind::DimensionsValue,

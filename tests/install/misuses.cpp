@@ -2,11 +2,15 @@
 //
 // What does not compile, and the first words that g++ has for it, behind `//:`. The test compiles
 // this file once and reads them (tests/package/test_install.py). One mistake to a line.
-#include <pyptx/author.h>
+#include <pyptx/kernel.h>
 
 using namespace pyptx;
 using namespace pyptx::types;
 namespace inst = ptx::inst;
+
+struct Plain {
+  int n;
+};
 
 void misuses(const Tensor& X, Reg a, Reg p, Address at, Shared tile, Mbarriers bars, RegArray v) {
   // clang-format off
@@ -66,5 +70,31 @@ void misuses(const Tensor& X, Reg a, Reg p, Address at, Shared tile, Mbarriers b
   ptx::special::tid.w();  //: has no member named 'w'
   ptx::special::tidd.x();  //: 'tidd' is not a member of
   ptx::addr(X);  //: no matching function for call
+  // clang-format on
+}
+
+void calls(const DeclaredKernel<>& k, const Stream& stream, std::vector<float>& x,
+           const std::vector<float>& fixed) {
+  // clang-format off
+  kernel("k", {Input("X", {"N"}, f32)}, {}, [] {});  //: takes one `const Tensor&` for each tensor
+  kernel("k", {}, {}, [](const Tensor&) {});  //: takes one `const Tensor&` for each tensor
+  kernel("k", {Output("X", {"N"}, f32)}, {}, [](const Tensor&, const Tensor&) {});  //: takes one `const Tensor&` for each tensor
+  kernel<Plain>("k", {Input("X", {"N"}, f32)}, {}, [](const Tensor&) {});  //: template values can be copied and compared
+  kernel("k", {Input("X", {"N"}, f32)}, {.grid = "N"}, [](const Tensor&) {});  //: a grid is one to three sizes, or a function
+  kernel("k", {Input("X", {"N"}, f32)}, {.grid = [](int) { return 1; }}, [](const Tensor&) {});  //: a grid is one to three sizes, or a function
+  KernelSpec<>{.grit = 1};  //: has no non-static data member named 'grit'
+  Input("X", {"N"}, "f32");  //: no matching function for call to
+  static_cast<void>(k(x, "alpha"));  //: a call takes tensors (host, device, dlpack, a vector)
+  static_cast<void>(k(x, x.data()));  //: a call takes tensors (host, device, dlpack, a vector)
+  static_cast<void>(k(x, true));  //: a call takes tensors (host, device, dlpack, a vector)
+  static_cast<void>(k(x, Plain{1}));  //: a call takes tensors (host, device, dlpack, a vector)
+  static_cast<void>(k(x, stream));  //: a call takes tensors (host, device, dlpack, a vector)
+  static_cast<void>(k.emulate({}, nullptr));  //: a call takes tensors (host, device, dlpack, a vector)
+  static_cast<void>(k(x, out(fixed)));  //: out() and inout() take memory that may be written
+  static_cast<void>(k(x, inout(x.data())));  //: out() and inout() take a view (host, device, dlpack) or a vector
+  host(x.data());  //: no matching function for call to
+  host(std::vector<Plain>(2));  //: elements of this C++ type have no type in PTX
+  arg("alpha", "2");  //: could not convert
+  k.ptx({{"N", "M"}});  //: no matching function for call to
   // clang-format on
 }

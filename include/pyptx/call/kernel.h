@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <source_location>
 #include <span>
 #include <string>
@@ -88,7 +89,14 @@ constexpr bool kIsNumber = (std::integral<Plain<T>> && !std::same_as<Plain<T>, b
 template <typename T>
 constexpr bool kIsView = std::same_as<Plain<T>, TensorView>;
 template <typename T>
-constexpr bool kIsRange = Range<T>;
+constexpr bool is_range() {
+  if constexpr (Range<T>) {
+    return element_type<std::ranges::range_value_t<T>>() != isa::Type::None;
+  }
+  return false;
+}
+template <typename T>
+constexpr bool kIsRange = is_range<T>();
 template <typename T>
 constexpr bool kIsWritten = std::same_as<Plain<T>, Written>;
 template <typename T>
@@ -316,19 +324,20 @@ DeclaredKernel<Values> declare(std::string name, std::vector<TensorSpec> tensors
   out.is_open_grid = spec.grid.is_open;
   out.body = spread<Values, N>(std::move(body));
   out.where = where;
-  if constexpr (!std::same_as<Values, NoValues>) {
-    static_assert(std::equality_comparable<Values> && std::copy_constructible<Values>,
-                  "template values can be copied and compared: bool operator==(const Values&) "
-                  "const = default;");
+  constexpr bool kAreValues = std::equality_comparable<Values> && std::copy_constructible<Values>;
+  static_assert(kAreValues,
+                "template values can be copied and compared: bool operator==(const Values&) const "
+                "= default;");
+  if constexpr (kAreValues) {
     out.values = std::make_shared<const Values>(std::move(spec.values));
-    out.copy = [](const void* values) -> Declaration::Values {
-      return std::make_shared<const Values>(*static_cast<const Values*>(values));
-    };
-    out.are_same = [](const void* a, const void* b) {
-      return *static_cast<const Values*>(a) == *static_cast<const Values*>(b);
-    };
-  } else {
-    out.values = std::make_shared<const NoValues>();
+    if constexpr (!std::same_as<Values, NoValues>) {
+      out.copy = [](const void* values) -> Declaration::Values {
+        return std::make_shared<const Values>(*static_cast<const Values*>(values));
+      };
+      out.are_same = [](const void* a, const void* b) {
+        return *static_cast<const Values*>(a) == *static_cast<const Values*>(b);
+      };
+    }
   }
   out.spec = {.block = spec.block,
               .cluster = spec.cluster,

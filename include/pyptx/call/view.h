@@ -34,6 +34,11 @@ dlpack::DataType data_type(isa::Type type);
 /// The type as pyptx.types has it, or words for one that PTX does not have.
 std::string type_name(dlpack::DataType type);
 
+/// Text is no tensor.
+template <typename T>
+concept Character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+                    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+
 /// The element type of a C++ type; None where there is none.
 template <typename T>
 constexpr isa::Type element_type() {
@@ -43,7 +48,7 @@ constexpr isa::Type element_type() {
     return isa::Type::F64;
   } else if constexpr (std::same_as<T, std::byte>) {
     return isa::Type::U8;
-  } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+  } else if constexpr (std::integral<T> && !std::same_as<T, bool> && !Character<T>) {
     constexpr std::array kUnsigned = {isa::Type::U8, isa::Type::U16, isa::Type::U32,
                                       isa::Type::U64};
     constexpr std::array kSigned = {isa::Type::S8, isa::Type::S16, isa::Type::S32, isa::Type::S64};
@@ -271,8 +276,10 @@ template <typename T>
 TensorView writable(T&& memory) {
   if constexpr (std::same_as<std::remove_cvref_t<T>, TensorView>) {
     return memory;
-  } else {
+  } else if constexpr (!Range<T>) {
     static_assert(Range<T>, "out() and inout() take a view (host, device, dlpack) or a vector");
+    return {};
+  } else {
     static_assert(!kIsConst<T>, "out() and inout() take memory that may be written");
     return host(memory);
   }
