@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyptx import testing
 from support.example_modules import example
 from support.packages import need
 
@@ -36,8 +37,7 @@ def rows(name: str) -> tuple[Any, list[Any]]:
 @pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax", "swiglu"])
 def test_rows(name: str) -> None:
     kernel, inputs = rows(name)
-    for seed, completion in SCHEDULES:
-        kernel.emulate(*inputs, seed=seed, schedule=completion)
+    testing.emulate(kernel, *inputs, schedules=SCHEDULES)
 
 
 @pytest.mark.parametrize("tma", ["value", "pointer"])
@@ -47,8 +47,7 @@ def test_gemm(name: str, tma: str) -> None:
     kernel = getattr(example(f"hopper/{name}"), f"build_{name}")(tma=tma)
     for m, n, k in ((128, 128, 512), (130, 129, 200)):
         a, b = (torch.from_numpy(floats(size, k)).to(torch.bfloat16) for size in (m, n))
-        for seed, completion in SCHEDULES:
-            kernel.emulate(a, b, seed=seed, schedule=completion)
+        testing.emulate(kernel, a, b, schedules=SCHEDULES)
 
 
 def test_grouped_gemm() -> None:
@@ -58,5 +57,4 @@ def test_grouped_gemm() -> None:
     kernel = example("hopper/grouped_gemm").build_grouped_gemm(len(sizes))
     x = torch.from_numpy(floats(sum(sizes), k)).to(torch.bfloat16)
     w = torch.from_numpy(floats(len(sizes), n, k)).to(torch.bfloat16)
-    for seed, completion in SCHEDULES:
-        kernel.emulate(x, w, offsets, seed=seed, schedule=completion)
+    testing.emulate(kernel, x, w, offsets, schedules=SCHEDULES)
