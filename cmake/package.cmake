@@ -12,7 +12,7 @@ get_property(layers GLOBAL PROPERTY PYPTX_LAYERS)
 set(part_text text)
 set(part_author author)
 set(part_emulator emu text)
-set(part_launch interop)
+set(part_launch interop call)
 set(parts text author emulator launch)
 
 if(PYPTX_SHARED)

@@ -94,8 +94,8 @@ def test_snippets_for_a_gpu(page, tmp_path, quiet):
 
 
 def test_snippets_in_cpp_are_parts_of_the_examples():
-    """Those are built and run by test_cpp_examples.py."""
-    sources = [path.read_text() for path in (ROOT / "examples" / "cpp").glob("*.[ch]*")]
+    """Those are built and run by test_cpp_examples.py and test_cpp_course.py."""
+    sources = [path.read_text() for path in (ROOT / "examples" / "cpp").rglob("*.[ch]*")]
     found = [
         (page, block)
         for page in GUIDE

@@ -133,7 +133,7 @@ def test_a_bad_text_is_refused_with_its_place(consumer: Path) -> None:
 
 
 def test_a_kernel_in_cpp_is_written_with_the_package_alone(consumer: Path) -> None:
-    result = run(consumer.with_name("author"), "64")
+    result = run(consumer.with_name("author"))
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(".version")
     assert "rsqrt.approx.f32" in result.stdout
