@@ -136,7 +136,7 @@ class Rows {
     column_ = (lane & 3) * 2;
     for (Reg& largest : largest_) largest = reg::scalar(f32, -kInfinity);
     for (Reg& total : sums_) total = reg::scalar(f32, 0.0);
-    for (std::int64_t half = 0; half < 2; ++half) {
+    for (std::size_t half = 0; half < 2; ++half) {
       limits_[half] = reg::scalar(s32, problem.length);
       if (!problem.causal) continue;
       ptx::inst::min.s32(limits_[half], limits_[half], reg::from(row + (8 * half + 1), s32));

@@ -69,18 +69,12 @@ inline Array random(std::vector<std::int64_t> shape, isa::Type type) {
 }
 
 /// Arrays where they are, for the emulator.
-class OnHost {
- public:
-  TensorView operator()(const Array& array) const { return view(array, true); }
-  TensorView operator()(Array& array) const { return view(array, false); }
-  static call::Place stream() { return {}; }
-
- private:
-  static TensorView view(const Array& array, bool is_const) {
-    const auto address = reinterpret_cast<std::uintptr_t>(array.bytes.data());
-    const auto type = call::data_type(array.type);
-    return {address, array.shape, type, call::kHost, array.bytes.size(), is_const};
+struct OnHost {
+  TensorView operator()(const Array& array) const {
+    return host(array.bytes, array.shape, array.type);
   }
+  TensorView operator()(Array& array) const { return host(array.bytes, array.shape, array.type); }
+  static call::Place stream() { return {}; }
 };
 
 /// Arrays in the memory of the first GPU; what is not const comes back.
@@ -91,9 +85,7 @@ class OnDevice {
   TensorView operator()(const Array& array) {
     memory_.push_back(DeviceMemory::allocate(kDevice, array.bytes.size()).or_throw());
     memory_.back().copy_from(array.bytes.data(), stream_).or_throw();
-    const call::dlpack::Device device{call::dlpack::DeviceType::Cuda, kDevice};
-    const auto type = call::data_type(array.type);
-    return {memory_.back().address(), array.shape, type, device, memory_.back().bytes()};
+    return device(memory_.back(), array.shape, array.type);
   }
   TensorView operator()(Array& array) {
     const TensorView view = (*this)(std::as_const(array));

@@ -43,7 +43,7 @@ int main() {
   std::cout << diag::render(raced.error(), nullptr);
 
   std::vector<float> sum(1);
-  for (const std::size_t n : {10, 128}) {
+  for (const std::size_t n : {10U, 128U}) {
     x.resize(n, 1.0F);
     examples::block_sum(x, out(sum)).or_throw();
     std::cout << "the sum of " << n << ": " << sum[0] << '\n';

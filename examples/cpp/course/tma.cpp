@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program of docs/guide/cpp_tma.md, which shows what it prints.
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <string_view>
+#include <numeric>
 #include <vector>
 
 #include "pyptx/diag/render.h"
@@ -70,16 +70,16 @@ auto transposition(Mistake mistake) {
 }  // namespace
 
 int main() {
-  constexpr std::int64_t kRows = 40, kColumns = 100;
+  constexpr std::size_t kRows = 40, kColumns = 100;
   std::vector<float> x(kRows * kColumns), y(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  std::iota(x.begin(), x.end(), 0.0F);
   const auto transpose = [&](Mistake mistake) {
     return transposition(mistake)(host(x, {kRows, kColumns}), out(host(y, {kColumns, kRows})));
   };
   transpose(Mistake::None).or_throw();
   bool is_right = true;
-  for (std::int64_t i = 0; i < kRows; ++i) {
-    for (std::int64_t j = 0; j < kColumns; ++j) {
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
       is_right = is_right && y[j * kRows + i] == x[i * kColumns + j];
     }
   }

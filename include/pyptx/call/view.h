@@ -118,7 +118,18 @@ template <Range T>
 constexpr bool kIsConst =
     std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<T>>>;
 
-using Extents = std::initializer_list<std::int64_t>;
+/// A shape: numbers in braces, or in a vector, an array or a span.
+class Extents {
+ public:
+  Extents(std::initializer_list<std::int64_t> numbers)  // NOLINT(*-explicit-*)
+      : numbers_(numbers.begin(), numbers.size()) {}
+  template <std::convertible_to<TensorView::Extents> T>
+  Extents(const T& numbers) : numbers_(numbers) {}           // NOLINT(*-explicit-*)
+  operator TensorView::Extents() const { return numbers_; }  // NOLINT(*-explicit-*)
+
+ private:
+  TensorView::Extents numbers_;
+};
 
 inline constexpr dlpack::Device kHost{dlpack::DeviceType::Cpu, 0};
 
@@ -150,7 +161,7 @@ TensorView host(T&& range) {
 template <call::Range T>
 TensorView host(T&& range, call::Extents shape, isa::Type type) {
   return {reinterpret_cast<std::uintptr_t>(std::ranges::data(range)),
-          TensorView::Extents(shape.begin(), shape.size()),
+          shape,
           call::data_type(type),
           call::kHost,
           std::ranges::size(range) * sizeof(std::ranges::range_value_t<T>),
@@ -164,7 +175,7 @@ TensorView host(T&& range, call::Extents shape) {
 template <typename T>
 TensorView host(T* memory, call::Extents shape, isa::Type type) {
   return {reinterpret_cast<std::uintptr_t>(memory),
-          TensorView::Extents(shape.begin(), shape.size()),
+          shape,
           call::data_type(type),
           call::kHost,
           TensorView::kAnyRoom,
@@ -186,7 +197,7 @@ struct DeviceOptions {
 inline TensorView device(std::uint64_t address, call::Extents shape, isa::Type type,
                          const DeviceOptions& options = {}) {
   return {address,
-          TensorView::Extents(shape.begin(), shape.size()),
+          shape,
           call::data_type(type),
           {call::dlpack::DeviceType::Cuda, options.ordinal},
           TensorView::kAnyRoom,
@@ -198,7 +209,7 @@ template <typename T>
 TensorView device(T* memory, call::Extents shape, isa::Type type = call::element_type_of<T>(),
                   const DeviceOptions& options = {}) {
   return {reinterpret_cast<std::uintptr_t>(memory),
-          TensorView::Extents(shape.begin(), shape.size()),
+          shape,
           call::data_type(type),
           {call::dlpack::DeviceType::Cuda, options.ordinal},
           TensorView::kAnyRoom,
@@ -214,7 +225,7 @@ template <typename Memory>
   }
 TensorView device(const Memory& memory, call::Extents shape, isa::Type type) {
   return {memory.address(),
-          TensorView::Extents(shape.begin(), shape.size()),
+          shape,
           call::data_type(type),
           {call::dlpack::DeviceType::Cuda, memory.device()},
           memory.bytes()};

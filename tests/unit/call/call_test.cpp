@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,18 @@ TEST(Call, OutputsAreBoundByNameAndRowsMayLieApart) {
   ASSERT_TRUE(done) << diag::render(done.error(), nullptr);
   EXPECT_THAT(low, ElementsAre(0xF0, 0xF1, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7));
   EXPECT_THAT(high, testing::Each(1U));
+}
+
+TEST(Call, AShapeMayBeAVector) {
+  const auto split = kernels::split();
+  const std::vector<std::uint32_t> x(8, 0x1F0);
+  std::vector<std::uint32_t> low(8);
+  std::vector<std::uint32_t> high(8);
+  const std::vector<std::int64_t> shape{2, 4};
+  EXPECT_EQ(host(x, shape).shape(1), 4);
+  EXPECT_EQ(device(0x1000, shape, types::u32).stride(0), 4);
+  ASSERT_TRUE(split(host(x, shape), out(host(low, shape)), out(host(high, std::span(shape)))));
+  EXPECT_THAT(low, testing::Each(0xF0U));
 }
 
 /// What DLPack's header declares, by its names.
