@@ -4,6 +4,7 @@
 // that they are written in.
 #pragma once
 
+/// The parts of the version, and the whole as text.
 #define PYPTX_VERSION_MAJOR 0
 #define PYPTX_VERSION_MINOR 1
 #define PYPTX_VERSION_PATCH 0

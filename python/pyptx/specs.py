@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyptx import _core
-from pyptx._call.element_types import element_bits, ptx_name
+from pyptx._call.element_types import ptx_name
 from pyptx._call.refusals import is_read_by_dynamo, refuse
 from pyptx.types import from_name
 
@@ -45,7 +45,6 @@ class Layout(enum.Enum):
 
 
 _SWIZZLE_BYTES = {Layout.TMA_128B: 128, Layout.TMA_64B: 64, Layout.TMA_32B: 32}
-_WGMMA_ROWS = 64
 
 
 class Tile:
@@ -192,23 +191,8 @@ class Tile:
         box_rows: int | None,
         box_cols: int | None,
     ) -> Tile:
-        bits = element_bits(ptx_name(dtype))
-        if bits == 0:
-            why = f"needs an element type, whose width its box depends on, not {dtype!r}"
-            refuse("DeclarationType", "Tile.wgmma_a and Tile.wgmma_b:", why)
-        if box_rows is None:
-            box_rows = min(rows, _WGMMA_ROWS) if isinstance(rows, int) else _WGMMA_ROWS
-        if box_cols is None:
-            span = 128 * 8 // bits
-            box_cols = min(cols, span) if isinstance(cols, int) else span
-        row_bytes = box_cols * bits // 8
-        layout = next((way for way, size in _SWIZZLE_BYTES.items() if row_bytes >= size), None)
-        if layout is not None:
-            # A swizzled box is at most one span wide; a wider tile is loaded by several copies.
-            box_cols = layout.swizzle_bytes * 8 // bits
-        return cls(
-            rows, cols, dtype=dtype, layout=layout or Layout.ROW, tma_box=(box_rows, box_cols)
-        )
+        layout, box = _core.tile_wgmma(rows, cols, ptx_name(dtype), box_rows, box_cols)
+        return cls(rows, cols, dtype=dtype, layout=Layout(layout), tma_box=box)
 
     def _identity(self) -> tuple[Any, ...]:
         return (

@@ -36,6 +36,10 @@ void arrive_remote(const Place& bar, const Index& cta, const Index& count, const
                    Where where) {
   core::arrive_remote(at(where), bar, cta, count, guard);
 }
+void arrive_remote_all(const Mbarriers& bars, const Index& cta, const Index& count,
+                       const Guard& guard, Where where) {
+  core::arrive_remote_all(at(where), bars, cta, count, guard);
+}
 void expect_tx(const Place& bar, const Index& bytes, const Guard& guard, Where where) {
   core::expect_tx(at(where), bar, bytes, guard);
 }

@@ -13,11 +13,7 @@ namespace pyptx {
 namespace author {
 namespace {
 
-ir::Operand resolved(build::Tracer& tracer, const Operand& operand, std::uint16_t index = 0) {
-  return operand.name.empty() ? operand.operand : build::named(tracer, operand.name, index);
-}
-
-std::vector<ir::Operand> resolved(build::Tracer& tracer, std::span<const Element> elements) {
+std::vector<ir::Operand> all_resolved(build::Tracer& tracer, std::span<const Element> elements) {
   std::vector<ir::Operand> operands;
   for (const Element& element : elements) operands.push_back(resolved(tracer, element));
   return operands;
@@ -30,9 +26,20 @@ bool takes_label(const isa::Spelling& spelling, std::size_t index) {
 
 }  // namespace
 
+ir::Operand resolved(build::Tracer& tracer, const Operand& operand, std::uint16_t index) {
+  return operand.name.empty() ? operand.operand : build::named(tracer, operand.name, index);
+}
+
+ir::Operand resolved(build::Tracer& tracer, const isa::Spelling& spelling, const Operand& operand,
+                     std::uint16_t index) {
+  const bool is_label = !operand.name.empty() && takes_label(spelling, index);
+  return is_label ? ir::Operand::label(tracer.named_label(operand.name))
+                  : resolved(tracer, operand, index);
+}
+
 ir::Operand vector(std::span<const Element> elements, const Where& where) {
   build::Tracer& tracer = at(where);
-  return tracer.vector(resolved(tracer, elements));
+  return tracer.vector(all_resolved(tracer, elements));
 }
 
 ir::Operand vector(std::span<const build::Reg> regs, const Where& where) {
@@ -56,9 +63,7 @@ void emit(const Spelling& spelling, const Guard& guard, std::initializer_list<Op
   std::array<ir::Operand, 16> all;  // no instruction has so many
   std::uint16_t count = 0;
   for (const Operand& operand : operands) {
-    const bool is_label = !operand.name.empty() && takes_label(**spelling, count);
-    all[count] = is_label ? ir::Operand::label(tracer.named_label(operand.name))
-                          : resolved(tracer, operand, count);
+    all[count] = resolved(tracer, **spelling, operand, count);
     if (++count == all.size()) break;
   }
   tracer.emit(*spelling, std::span<const ir::Operand>(all.data(), count), guard);
@@ -95,7 +100,7 @@ Address addr(const build::Reg& map, std::initializer_list<author::Element> coord
              author::Where where) {
   build::Tracer& tracer = at(where);
   return {tracer.tensor_address(
-      map, author::resolved(tracer, {coordinates.begin(), coordinates.size()}))};
+      map, author::all_resolved(tracer, {coordinates.begin(), coordinates.size()}))};
 }
 
 Pair pipe(const author::Element& first, const author::Element& second, author::Where where) {
@@ -105,7 +110,7 @@ Pair pipe(const author::Element& first, const author::Element& second, author::W
 
 Parenthesized list(std::initializer_list<author::Element> elements, author::Where where) {
   build::Tracer& tracer = at(where);
-  return {tracer.parenthesized(author::resolved(tracer, {elements.begin(), elements.size()}))};
+  return {tracer.parenthesized(author::all_resolved(tracer, {elements.begin(), elements.size()}))};
 }
 
 }  // namespace ptx

@@ -8,11 +8,11 @@ namespace pyptx::ptx::tcgen05 {
 using author::at;
 namespace core = build::tcgen05;
 
-void alloc(const Place& address, const Index& columns, int cta_group, Where where) {
-  core::alloc(at(where), address, columns, cta_group);
+void alloc(const Place& address, const Index& columns, int cta_group, bool exclusive, Where where) {
+  core::alloc(at(where), address, columns, cta_group, exclusive);
 }
-void dealloc(const Reg& address, const Index& columns, int cta_group, Where where) {
-  core::dealloc(at(where), address, columns, cta_group);
+void dealloc(const Reg& address, const Index& columns, int cta_group, bool exclusive, Where where) {
+  core::dealloc(at(where), address, columns, cta_group, exclusive);
 }
 void relinquish_alloc_permit(int cta_group, Where where) {
   core::relinquish_alloc_permit(at(where), cta_group);

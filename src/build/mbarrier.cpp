@@ -169,6 +169,14 @@ void arrive_remote(Tracer& tracer, const SharedPlace& barrier, const Index& cta,
               {Operand::sink(), tracer.address(remote), count.operand()}, guard);
 }
 
+void arrive_remote_all(Tracer& tracer, const MbarrierArray& barriers, const Index& cta,
+                       const Index& count, Guard guard) {
+  const Expansion here(tracer, "arrive_remote_all(...)");
+  for (std::uint64_t i = 0; i < barriers.count; ++i) {
+    arrive_remote(tracer, at(tracer, barriers, i).place, cta, count, guard);
+  }
+}
+
 Reg try_wait(Tracer& tracer, const SharedPlace& barrier, const Index& phase, bool parity,
              Guard guard) {
   return ask(tracer, "mbarrier.try_wait", barrier, phase, parity, guard);

@@ -101,6 +101,38 @@ Made view_map(const TensorMap& kind, std::span<const std::int64_t> shape,
   return map;
 }
 
+/// What a copy brings of a dimension: as much as is said, or all of it, up to `most`.
+std::int64_t edge_of(const Dimension& dim, std::optional<std::int64_t> said, std::int64_t most) {
+  if (said) return *said;
+  return dim.is_named() ? most : std::min(dim.size, most);
+}
+
+diag::Result<Tile> wgmma_operand(Dimension rows, Dimension columns, std::string_view dtype,
+                                 std::optional<std::int64_t> box_rows,
+                                 std::optional<std::int64_t> box_columns) {
+  const auto bits = static_cast<std::int64_t>(element_bits(dtype));
+  if (bits == 0) {
+    return diag::fail(
+        diag::Kind::DeclarationType,
+        {"Tile.wgmma_a and Tile.wgmma_b:",
+         concat("needs an element type, whose width its box depends on, not '", dtype, "'")});
+  }
+  Tile out{.dims = {std::move(rows), std::move(columns)}, .dtype = std::string(dtype)};
+  const std::int64_t height = edge_of(out.dims[0], box_rows, kDefaultEdge);
+  std::int64_t width = edge_of(out.dims[1], box_columns, 128 * 8 / bits);
+  for (const TileLayout way :
+       {TileLayout::Swizzle128, TileLayout::Swizzle64, TileLayout::Swizzle32}) {
+    const std::int64_t span = swizzle_bytes(way);
+    if (width * bits / 8 < span) continue;
+    // A swizzled box is at most one span wide; a wider tile is loaded by several copies.
+    out.layout = way;
+    width = span * 8 / bits;
+    break;
+  }
+  out.box = {height, width};
+  return out;
+}
+
 }  // namespace
 
 support::Result<TensorMap, std::string> Tile::map(std::span<const std::int64_t> shape,
@@ -163,6 +195,18 @@ std::optional<layout::MapType> map_type(std::string_view dtype) {
     if (moved != Type::None && row.type == moved) return is_flushed ? row.flushed : row.plain;
   }
   return std::nullopt;
+}
+
+diag::Result<Tile> Tile::wgmma_a(Dimension m, Dimension k, std::string_view dtype,
+                                 std::optional<std::int64_t> tile_m,
+                                 std::optional<std::int64_t> tile_k) {
+  return wgmma_operand(std::move(m), std::move(k), dtype, tile_m, tile_k);
+}
+
+diag::Result<Tile> Tile::wgmma_b(Dimension k, Dimension n, std::string_view dtype,
+                                 std::optional<std::int64_t> tile_k,
+                                 std::optional<std::int64_t> tile_n) {
+  return wgmma_operand(std::move(k), std::move(n), dtype, tile_k, tile_n);
 }
 
 }  // namespace pyptx::interop

@@ -14,6 +14,7 @@
 
 namespace pyptx::analysis {
 
+/// A basic block, by its index.
 enum class BlockId : std::uint32_t {};
 inline constexpr BlockId kNoBlock = static_cast<BlockId>(UINT32_MAX);
 /// The block that a function is entered by.

@@ -13,6 +13,7 @@
 
 namespace pyptx::author {
 
+/// A spelling of the table, or why its words do not go together.
 using Spelling = diag::Result<const isa::Spelling*>;
 
 /// The spelling of words that the generated calls allow together.
@@ -26,10 +27,16 @@ inline constexpr State kOne{};
 void emit(const Spelling& spelling, const Guard& guard, std::initializer_list<Operand> operands,
           const std::source_location& where);
 
+/// `operand` with its name looked up, and with what a label of `spelling` means.
+ir::Operand resolved(build::Tracer& tracer, const Operand& operand, std::uint16_t index = 0);
+ir::Operand resolved(build::Tracer& tracer, const isa::Spelling& spelling, const Operand& operand,
+                     std::uint16_t index);
+
 /// The register that `operand` is; an empty one where it is something else.
 Reg register_of(const Operand& operand);
 
 // States are aggregates, so the constructor cannot be theirs alone.
+/// A state of a generated call: the words that were written so far.
 template <typename Self, isa::Opcode kOpcode, isa::Modifier... kModifiers>
 struct Spelled {  // NOLINT(bugprone-crtp-constructor-accessibility)
   Guard guard{};

@@ -14,6 +14,7 @@
 
 namespace pyptx::ptx {
 
+/// The body of a block, run once while the kernel is traced.
 using Block = std::function<void()>;
 using Where = std::source_location;
 
@@ -36,20 +37,27 @@ void scope(const Block& body, Where where = Where::current());
 /// What `body` emits stands between comments with this name, and an error in it says so.
 void intrinsic(std::string_view name, const Block& body, Where where = Where::current());
 
+/// Puts a label here.
 void label(std::string_view name, Where where = Where::current());
+/// Branches to a label, which may come later.
 void bra(std::string_view label, const Guard& guard = {}, Where where = Where::current());
+/// Ends the thread.
 void ret(const Guard& guard = {}, Where where = Where::current());
+/// Stops the launch with an error.
 void trap(const Guard& guard = {}, Where where = Where::current());
 /// Ends the launch with an assertion error where `condition` does not hold.
 void assert_(const Guard& condition, std::string_view message, Where where = Where::current());
 
+/// A comment line in the text.
 void comment(std::string_view text, Where where = Where::current());
 /// Text that goes into the function as it is, unchecked.
 void raw(std::string_view text, Where where = Where::current());
+/// A .pragma directive.
 void pragma(std::string_view text, Where where = Where::current());
 /// .file number "name", and .loc file line column of one that is declared; the trace then adds
 /// none.
 void file(std::uint32_t number, std::string_view name, Where where = Where::current());
+/// What follows comes from this line of a declared file.
 void loc(std::uint32_t file, std::uint32_t line, std::uint32_t column = 0,
          Where where = Where::current());
 

@@ -84,6 +84,7 @@ class Tensor {
   bool map_by_value_;
 };
 
+/// What a kernel is traced for, and how its text is written.
 struct KernelOptions {
   isa::Target target{90, 'a'};
   std::optional<isa::Version> version{};  // default: the lowest that target and code allow
@@ -105,9 +106,11 @@ struct Traced {
 
 namespace author {
 
+/// What a body takes for each name.
 template <std::size_t>
 using EachTensor = const Tensor&;
 
+/// Whether a body takes that many tensors.
 template <typename F, std::size_t... I>
 constexpr bool takes_tensors(std::index_sequence<I...>) {
   return std::is_invocable_v<F&, EachTensor<I>...>;
@@ -124,6 +127,7 @@ diag::Result<Traced> trace(const std::string& name, std::span<const TracedTensor
 
 }  // namespace author
 
+/// A kernel: each trace runs its body anew.
 class Kernel {
  public:
   using Body = author::TensorsBody;

@@ -39,6 +39,7 @@ Reg param(isa::Type type, std::string_view name, const std::optional<Reg>& desti
 /// The special register of this name, "%laneid"; those of special:: have theirs in C++.
 Reg sreg(std::string_view name, Where where = Where::current());
 
+/// What a variable is besides its type.
 struct VariableOptions {
   std::optional<std::uint64_t> size = {};  // elements; none: it is no array
   std::uint32_t align = 0;
@@ -49,9 +50,10 @@ Address var(std::string_view space, isa::Type type, std::string_view name,
             const VariableOptions& options = {}, Where where = Where::current());
 
 namespace cvta {
-/// The generic address of a parameter's place, and the global one behind a generic address.
+/// The generic address of a parameter's place: cvta.param.u64.
 Reg param(const Reg& source, const std::optional<Reg>& destination = {},
           Where where = Where::current());
+/// The global address behind a generic one: cvta.to.global.u64.
 Reg to_global(const Reg& source, const std::optional<Reg>& destination = {},
               Where where = Where::current());
 }  // namespace cvta

@@ -51,9 +51,11 @@ enum class Is : std::uint16_t {
   Pair = 128,
   Parts = 256,
 };
+/// Either kind.
 constexpr Is operator|(Is a, Is b) {
   return static_cast<Is>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
 }
+/// Whether one of `any` is among `kinds`.
 constexpr bool takes(Is kinds, Is any) {
   return (static_cast<std::uint16_t>(kinds) & static_cast<std::uint16_t>(any)) != 0;
 }
@@ -79,8 +81,10 @@ struct Element : Operand {
 
 using Where = std::source_location;
 
+/// {a, b, ...}
 ir::Operand vector(std::span<const Element> elements, const Where& where);
 ir::Operand vector(std::span<const build::Reg> regs, const Where& where);
+/// [shared]
 ir::Operand place(const build::SharedPlace& shared, const Where& where);
 
 /// A parameter whose place takes `kKinds`.
@@ -151,8 +155,10 @@ namespace ptx {
 /// [base+offset]
 Address addr(const build::Reg& base, std::int64_t offset = 0,
              author::Where where = author::Where::current());
+/// [variable+offset]
 Address addr(std::string_view variable, std::int64_t offset = 0,
              author::Where where = author::Where::current());
+/// [shared+offset]
 Address addr(const build::SharedPlace& shared, std::int64_t offset = 0,
              author::Where where = author::Where::current());
 /// [map, {c0, c1, ...}]
@@ -161,6 +167,7 @@ Address addr(const build::Reg& map, std::initializer_list<author::Element> coord
 /// first|second; "_" drops one.
 Pair pipe(const author::Element& first, const author::Element& second,
           author::Where where = author::Where::current());
+/// (a, b, ...)
 Parenthesized list(std::initializer_list<author::Element> elements,
                    author::Where where = author::Where::current());
 

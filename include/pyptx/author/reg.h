@@ -26,8 +26,10 @@ namespace pyptx {
 
 using build::Guard;
 
+/// A number, which takes the type of the register beside it.
 template <typename T>
 concept Literal = std::integral<T> || std::floating_point<T>;
+/// A register, or what names one.
 template <typename T>
 concept RegisterLike = std::convertible_to<T, build::Reg>;
 
@@ -129,10 +131,15 @@ namespace author {
 inline Assigned::Assigned(Reg&& result, std::source_location from)
     : Placed{build::Value(result), from}, is_result(true) {}
 
+/// a op b, in a fresh register.
 Reg binary(build::BinaryOp op, const Left& a, const Right& b);
+/// A predicate: a and b compared.
 Reg compare(build::Comparison how, const Left& a, const Right& b);
+/// -a
 Reg negated(const Right& a);
+/// ~a
 Reg complement(const Right& a);
+/// |a|
 Reg absolute(const Right& a);
 
 }  // namespace author
@@ -142,6 +149,7 @@ Reg absolute(const Right& a);
   inline Reg operator symbol(const author::Left& a, const author::Right& b) { \
     return author::function(op, a, b);                                        \
   }
+/// Each is one instruction with a fresh register; the types choose which (pyptx/build/operators.h).
 PYPTX_OPERATOR(+, binary, build::BinaryOp::Add)
 PYPTX_OPERATOR(-, binary, build::BinaryOp::Sub)
 PYPTX_OPERATOR(*, binary, build::BinaryOp::Mul)
@@ -162,7 +170,9 @@ PYPTX_OPERATOR(!=, compare, build::Comparison::Ne)
 inline Guard operator!(const Reg& predicate) { return {predicate, true}; }
 /// not.bN or not.pred
 inline Reg operator~(const author::Right& a) { return author::complement(a); }
+/// neg
 inline Reg operator-(const author::Right& a) { return author::negated(a); }
+/// |a|, in a fresh register.
 template <std::derived_from<Reg> T>
 Reg abs(const T& a, std::source_location where = std::source_location::current()) {
   return author::absolute({a, where});
@@ -241,6 +251,7 @@ namespace reg {
 /// A fresh register, holding `init` where it is given.
 Reg scalar(isa::Type type, std::optional<author::Right> init = {}, std::string_view name = {},
            std::source_location where = std::source_location::current());
+/// `count` fresh registers; a name makes them a pool of their own.
 RegArray array(isa::Type type, std::size_t count, std::string_view name = {},
                std::source_location where = std::source_location::current());
 /// `source` converted to `type`, in a fresh register.

@@ -16,6 +16,7 @@
 
 namespace pyptx {
 
+/// A size or a stride: a number, or a register of the launch.
 class Size {
  public:
   Size(std::int64_t number, const std::source_location& where) : number_(number), where_(where) {}

@@ -81,19 +81,22 @@ class Mbarriers : public build::MbarrierArray {
 
 namespace smem {
 
+/// Allocates shared memory; a swizzled allocation is stored in blocks one swizzle row wide.
 Shared alloc(isa::Type type, std::initializer_list<std::uint64_t> shape, SharedOptions options = {},
              std::source_location where = std::source_location::current());
 /// A tile for wgmma with the widest swizzle its contiguous dimension fills.
 Shared wgmma_tile(isa::Type type, std::initializer_list<std::uint64_t> shape,
                   layout::Major major = layout::Major::K, SharedOptions options = {},
                   std::source_location where = std::source_location::current());
+/// Allocates mbarriers, 8 bytes each.
 Mbarriers mbarrier(std::uint64_t count, std::string_view name = {},
                    std::source_location where = std::source_location::current());
 /// The address of the dynamic array, or of the block called `name`.
 Reg base(std::string_view name = {}, std::source_location where = std::source_location::current());
-/// One value at a shared address.
+/// The value at a shared address.
 Reg load(isa::Type type, const author::Place& place, const Guard& guard = {},
          std::source_location where = std::source_location::current());
+/// Writes one value to a shared address.
 void store(isa::Type type, const author::Place& place, const author::Right& value,
            const Guard& guard = {});
 /// The byte offset `offset` under a swizzle whose pattern starts at offset 0.

@@ -20,6 +20,7 @@ struct Read {
   }
 };
 
+/// A special register of three numbers.
 template <isa::SpecialRegister kWhich>
 struct Components {
   static constexpr Read<kWhich, 1> x{};

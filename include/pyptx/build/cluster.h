@@ -11,7 +11,9 @@
 
 namespace pyptx::build::cluster {
 
+/// Arrives at the barrier of the cluster.
 void arrive(Tracer& tracer, bool aligned = false);
+/// Waits for every thread of the cluster to arrive.
 void wait(Tracer& tracer, bool aligned = false);
 /// arrive, then wait.
 void sync(Tracer& tracer, bool aligned = false);

@@ -16,10 +16,13 @@
 
 namespace pyptx::build {
 
+/// Branches to the author's label.
 void branch(Tracer& tracer, std::string_view label, Guard guard = {});
 /// Places the author's label `name`.
 void place_label(Tracer& tracer, std::string_view name);
+/// Ends the thread.
 void ret(Tracer& tracer, Guard guard = {});
+/// Stops the launch with an error.
 void trap(Tracer& tracer, Guard guard = {});
 
 /// if (predicate) { ... }

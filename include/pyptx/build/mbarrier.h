@@ -29,13 +29,17 @@ struct MbarrierRef {
 
 namespace mbarrier {
 
+/// The size of an mbarrier.
 constexpr std::int64_t kBytes = 8;
 
+/// Allocates mbarriers.
 MbarrierArray allocate(Tracer& tracer, std::uint64_t count, std::string_view name = {});
 /// The mbarriers at `byte_offset` from `base`, a 32-bit register with a shared address.
 MbarrierArray array(Tracer& tracer, Reg base, std::int64_t byte_offset, std::uint64_t count);
+/// One of them.
 MbarrierRef at(Tracer& tracer, const MbarrierArray& barriers, const Index& index);
 
+/// Initialises for `count` arrivals a phase; inval() ends an mbarrier.
 void init(Tracer& tracer, const SharedPlace& barrier, const Index& count, Guard guard = {});
 void init_all(Tracer& tracer, const MbarrierArray& barriers, const Index& count, Guard guard = {});
 void inval(Tracer& tracer, const SharedPlace& barrier, Guard guard = {});
@@ -57,6 +61,9 @@ void expect_tx(Tracer& tracer, const SharedPlace& barrier, const Index& bytes, G
 /// Arrives on the same mbarrier of CTA `cta` of the cluster, releasing at cluster scope.
 void arrive_remote(Tracer& tracer, const SharedPlace& barrier, const Index& cta,
                    const Index& count = 1, Guard guard = {});
+/// The same on each of several mbarriers.
+void arrive_remote_all(Tracer& tracer, const MbarrierArray& barriers, const Index& cta,
+                       const Index& count = 1, Guard guard = {});
 
 /// A predicate: whether the phase is complete. `phase` is its parity (0, 1 or a 32-bit register);
 /// without `parity` it is a 64-bit register with the state an arrive returned.

@@ -52,6 +52,7 @@ class Fragment : public std::vector<ir::Operand> {
   }
 };
 
+/// What a product takes.
 struct Arguments {
   std::array<std::int64_t, 3> shape{};  // m, n, k
   isa::Type type_d{};
@@ -75,6 +76,7 @@ struct Arguments {
 /// D = A * B + C
 void sync(Tracer& tracer, const Arguments& arguments);
 
+/// How matrices are moved.
 struct MoveOptions {
   std::string count = "x4";    // "x1", "x2", "x4"
   std::string shape = "m8n8";  // ldmatrix: also "m16n16", "m8n16"; stmatrix: also "m16n8"
@@ -85,6 +87,7 @@ struct MoveOptions {
 /// Each lane gives the address of a row in `source`.
 void ldmatrix(Tracer& tracer, std::span<const Reg> destination, const SharedPlace& source,
               const MoveOptions& options = {});
+/// Each lane gives the address of a row in `destination`.
 void stmatrix(Tracer& tracer, const SharedPlace& destination, std::span<const Reg> source,
               const MoveOptions& options = {});
 

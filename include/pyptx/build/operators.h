@@ -33,7 +33,9 @@ class Value {
   std::variant<Reg, std::int64_t, double> held_;
 };
 
+/// Operators of two operands.
 enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Rem, Shl, Shr, And, Or, Xor, Max, Min };
+/// Those that give a predicate.
 enum class Comparison : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 
 /// a op b in a fresh register; at least one side is a register. Mul keeps the low half; Div of
@@ -44,7 +46,9 @@ Reg update(Tracer& tracer, BinaryOp op, Reg destination, Value b);
 /// A predicate. Floats compare ordered, except Ne, which is true for NaN.
 Reg compare(Tracer& tracer, Comparison comparison, Value a, Value b);
 
+/// -a in a fresh register.
 Reg negate(Tracer& tracer, Reg a);
+/// |a| in a fresh register.
 Reg absolute(Tracer& tracer, Reg a);
 /// not.bN or not.pred
 Reg complement(Tracer& tracer, Reg a);

@@ -94,6 +94,7 @@ struct SharedView {
   std::uint64_t columns() const { return shape.empty() ? 1 : shape.back(); }
 };
 
+/// How shared memory is allocated.
 struct SharedOptions {
   layout::Swizzle swizzle = layout::Swizzle::None;
   std::optional<layout::Major> major{};
@@ -101,6 +102,7 @@ struct SharedOptions {
   std::string_view name{};  // empty: "smem"
 };
 
+/// Allocates `shape` elements.
 SharedView allocate(Tracer& tracer, isa::Type type, std::span<const std::uint64_t> shape,
                     SharedOptions options = {});
 /// A tile for wgmma with the widest swizzle its contiguous (last) dimension fills. `shape` is as

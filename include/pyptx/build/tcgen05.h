@@ -36,8 +36,10 @@ struct TmemPlace {
 /// address to shared memory at `address`.
 void alloc(Tracer& tracer, const SharedPlace& address, const Index& columns, int cta_group = 1,
            bool exclusive = false);
+/// Frees columns of tensor memory.
 void dealloc(Tracer& tracer, Reg address, const Index& columns, int cta_group = 1,
              bool exclusive = false);
+/// This CTA will allocate no more.
 void relinquish_alloc_permit(Tracer& tracer, int cta_group = 1);
 
 /// A 64-bit register with the descriptor of the matrix at `place`; the fields' start is ignored.
@@ -61,6 +63,7 @@ std::optional<layout::ElementFormat> element_format(isa::Type type);
 /// A or B: a descriptor, a tile in shared memory, or (A only) a place in tensor memory.
 using Source = std::variant<Reg, SharedView, TmemPlace>;
 
+/// What a product takes.
 struct MmaArguments {
   TmemPlace d{};
   Source a{};
@@ -89,6 +92,7 @@ struct MmaArguments {
 /// D = A * B (+ D), by one thread for the whole CTA or pair of CTAs.
 void mma(Tracer& tracer, const MmaArguments& arguments);
 
+/// Which part of tensor memory a thread moves, and how.
 struct MoveOptions {
   std::string shape = "16x128b";        // 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2
   std::int64_t count = 1;               // repeats: 1 to 128
@@ -99,9 +103,11 @@ struct MoveOptions {
 /// Tensor memory to registers; wait_ld() before they are read.
 void ld(Tracer& tracer, std::span<const Reg> destination, const TmemPlace& source,
         const MoveOptions& options);
+/// Registers to tensor memory.
 void st(Tracer& tracer, const TmemPlace& destination, std::span<const Reg> source,
         const MoveOptions& options);
 
+/// What ld_red() works out besides.
 struct Reduction {
   std::string op;  // "min", "max"
   isa::Type type{};
@@ -113,6 +119,7 @@ struct Reduction {
 void ld_red(Tracer& tracer, std::span<const Reg> destination, const TmemPlace& source,
             const Reduction& reduction, const MoveOptions& options);
 
+/// How cp() copies.
 struct CopyOptions {
   int cta_group = 1;
   std::string multicast{};      // "warpx4", "warpx2::02_13", "warpx2::01_23"
@@ -125,6 +132,7 @@ void cp(Tracer& tracer, const TmemPlace& destination, const Index& descriptor,
 /// Moves the rows of 32 lanes down by one.
 void shift(Tracer& tracer, const TmemPlace& place, int cta_group = 1, Guard guard = {});
 
+/// Where commit() arrives.
 struct CommitOptions {
   int cta_group = 1;
   std::optional<Index> multicast_mask{};  // 16 bits: a CTA of the cluster each
@@ -134,9 +142,13 @@ struct CommitOptions {
 /// The mbarrier is arrived on once when everything this thread has started is complete.
 void commit(Tracer& tracer, const SharedPlace& barrier, const CommitOptions& options = {});
 
+/// Waits for the loads of this thread.
 void wait_ld(Tracer& tracer);
+/// Waits for the stores of this thread.
 void wait_st(Tracer& tracer);
+/// Orders tcgen05 work before a barrier that follows.
 void fence_before_thread_sync(Tracer& tracer);
+/// Orders tcgen05 work after a barrier that came before.
 void fence_after_thread_sync(Tracer& tracer);
 
 }  // namespace pyptx::build::tcgen05

@@ -18,6 +18,7 @@
 
 namespace pyptx::build::tma {
 
+/// How a box is loaded.
 struct LoadOptions {
   std::optional<Index> multicast_mask{};  // 16 bits: a CTA of the cluster each
   int cta_group = 1;                      // 2: a pair of CTAs (sm_100a)
@@ -26,6 +27,7 @@ struct LoadOptions {
   std::vector<Index> offsets{};       // im2col: one for each dimension but two; ::w: two
   std::optional<Reg> cache_policy{};  // 64 bits, of createpolicy
 };
+/// How a box is stored or reduced.
 struct StoreOptions {
   Guard guard{};
   std::string mode = "tile";  // "im2col_no_offs"
@@ -37,6 +39,7 @@ struct StoreOptions {
 void load(Tracer& tracer, std::size_t rank, const SharedPlace& destination, Reg map,
           std::span<const Index> coordinates, const SharedPlace& barrier,
           const LoadOptions& options = {});
+/// Stores shared memory to the box at `coordinates`.
 void store(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> coordinates,
            const SharedPlace& source, const StoreOptions& options = {});
 /// Combines the box in memory with `source` by `op`: "add", "min", "max", "inc", "dec", "and",
@@ -52,8 +55,10 @@ void prefetch(Tracer& tracer, std::size_t rank, Reg map, std::span<const Index> 
 void gather4(Tracer& tracer, const SharedPlace& destination, Reg map,
              std::span<const Index> coordinates, const SharedPlace& barrier,
              const LoadOptions& options = {});
+/// Four rows of `source` to those of a matrix.
 void scatter4(Tracer& tracer, Reg map, std::span<const Index> coordinates,
               const SharedPlace& source, const StoreOptions& options = {});
+/// The four rows of gather4 into the L2 cache.
 void prefetch_gather4(Tracer& tracer, Reg map, std::span<const Index> coordinates,
                       const LoadOptions& options = {});
 
@@ -65,16 +70,19 @@ std::vector<Index> blocked_coordinates(Tracer& tracer, const Index& row, const I
 void load_bytes(Tracer& tracer, const SharedPlace& destination, ir::Operand source,
                 const Index& bytes, const SharedPlace& barrier,
                 std::optional<Index> multicast_mask = {}, Guard guard = {});
+/// Shared memory into global memory.
 void store_bytes(Tracer& tracer, ir::Operand destination, const SharedPlace& source,
                  const Index& bytes, Guard guard = {});
 /// Combines `bytes` in global memory with `source`, element by element of `type`.
 void reduce_bytes(Tracer& tracer, std::string_view op, isa::Type type, ir::Operand destination,
                   const SharedPlace& source, const Index& bytes, Guard guard = {});
+/// Global memory into the L2 cache.
 void prefetch_bytes(Tracer& tracer, ir::Operand source, const Index& bytes, Guard guard = {});
 /// Copies within the cluster: `destination` and `barrier` are addresses in another CTA.
 void copy_to_cluster(Tracer& tracer, Reg destination, const SharedPlace& source, const Index& bytes,
                      Reg barrier, Guard guard = {});
 
+/// Closes the bulk group of the stores issued so far.
 void commit_group(Tracer& tracer, Guard guard = {});
 /// Waits until at most `pending` of the newest bulk groups are not complete; with `read` until
 /// their sources have been read.

@@ -55,6 +55,7 @@ struct Guard {
       : predicate(p), negated(is_negated) {}  // NOLINT(*-explicit-*)
 };
 
+/// What is traced.
 struct Options {
   std::string entry;  // name of the entry function
   isa::Target target{90, 'a'};
@@ -64,6 +65,7 @@ struct Options {
   bool line_info = false;  // .file and .loc from the instructions' locations
 };
 
+/// Writes one entry function.
 class Tracer {
  public:
   /// `judge` must outlive the tracer; null judges nothing (only tests do that). A version that is

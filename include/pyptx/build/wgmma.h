@@ -19,6 +19,7 @@
 
 namespace pyptx::build::wgmma {
 
+/// The fields of a matrix descriptor besides its address.
 struct DescriptorFields {
   std::int64_t leading_bytes = 0;
   std::int64_t stride_bytes = 0;
@@ -36,6 +37,7 @@ Reg auto_descriptor(Tracer& tracer, const SharedPlace& place, isa::Type type,
                     std::optional<layout::Swizzle> swizzle = {}, std::uint32_t k = 0,
                     TileParameters parameters = {});
 
+/// What masked_descriptor() keeps of an address and adds, unless it is told otherwise.
 constexpr std::int64_t kAddressMask = 0x3FF80;                     // 128-byte aligned, 18 bits
 constexpr std::uint64_t kDescriptor128B = 0x4000'0040'0001'0000U;  // 128B swizzle, SBO 1024
 /// ((address & mask) + byte_offset) >> 4 | const_bits
@@ -53,6 +55,7 @@ struct Sparsity {
   std::int64_t selector = 0;
 };
 
+/// What a product takes.
 struct MmaArguments {
   std::array<std::int64_t, 3> shape{};  // m, n, k
   isa::Type type_d{};
@@ -71,10 +74,14 @@ struct MmaArguments {
   bool saturate = false;  // integer D
   std::optional<Sparsity> sparsity{};
 };
+/// D = A * B (+ D)
 void mma_async(Tracer& tracer, const MmaArguments& arguments);
 
+/// Before the first wgmma, and after registers of one were written.
 void fence(Tracer& tracer);
+/// Closes the group of the wgmmas issued so far.
 void commit_group(Tracer& tracer);
+/// Waits until at most `pending` groups are unfinished.
 void wait_group(Tracer& tracer, std::int64_t pending);
 
 /// Registers of an accumulator of m x n elements: 32-bit ones, or 16-bit ones in pairs.

@@ -39,6 +39,7 @@ struct TensorSpec {
   Role role;
 };
 
+/// A tensor with its name and tile: Input("X", {"N"}, f32).
 template <Role kRole>
 struct Declares : TensorSpec {
   Declares(std::string name, interop::Tile tile)
@@ -75,6 +76,7 @@ struct GridSize {
   std::array<Extent, 3> extents;
 };
 
+/// The grid of a call, from its sizes and template values.
 using GridFunction = std::function<GridSize(const Dims&, const void* values)>;
 
 /// How a kernel's grid follows from its sizes and template values: numbers, expressions of sizes
@@ -126,6 +128,7 @@ struct ScalarSpec {
 
 }  // namespace call
 
+/// What a kernel declares of a tensor: it is read, written, or both.
 using Input = call::Declares<call::Role::Input>;
 using Output = call::Declares<call::Role::Output>;
 using InOut = call::Declares<call::Role::InOut>;

@@ -36,6 +36,7 @@ struct Known {
   std::int64_t number = 0;
   isa::Type type = isa::Type::None;  // None: it is a size
 };
+/// What is known of a kernel's names without a call.
 using AllKnown = std::vector<Known>;
 
 namespace call {
@@ -60,8 +61,10 @@ struct Arguments {
   bool on_emulator = false;  // asked for, wherever it would run
 };
 
+/// A kernel of that declaration, whose mistakes its first use tells.
 std::shared_ptr<Core> declare(Declaration declaration);
 
+/// Runs or launches a call: at once, and settled ahead.
 diag::Status run(Core& core, const Arguments& arguments);
 /// A launch, settled ahead.
 struct Bound;  // src/call/core.h
@@ -80,9 +83,11 @@ diag::Result<interop::SavedKernel> saved(Core& core, const AllKnown& known, cons
 diag::Result<interop::OpenKernel> open(Core& core, const AllKnown& known, const void* values);
 diag::Status save(Core& core, const std::string& path, const AllKnown& known, const void* values);
 
+/// A type without const and references.
 template <typename T>
 using Plain = std::remove_cvref_t<T>;
 
+/// What an argument of a call is.
 template <typename T>
 constexpr bool kIsNumber = (std::integral<Plain<T>> && !std::same_as<Plain<T>, bool>) ||
                            std::floating_point<Plain<T>> || std::same_as<Plain<T>, interop::Number>;
@@ -165,6 +170,7 @@ class Pack {
   bool has_const_ = false;
 };
 
+/// Refuses what no call may bring, in words.
 template <typename Values, typename... A>
 constexpr void check_arguments() {
   static_assert(are_arguments<Values, A...>(),
@@ -292,6 +298,7 @@ class DeclaredKernel {
 
 namespace call {
 
+/// A body that takes its tensors as one that takes them all.
 template <typename Values, std::size_t N, typename Body>
 auto spread(Body body) {
   constexpr bool kWithValues = takes_values<Values, Body>(std::make_index_sequence<N>());
@@ -313,6 +320,7 @@ auto spread(Body body) {
   };
 }
 
+/// What kernel() does.
 template <typename Values, std::size_t N, typename Body>
 DeclaredKernel<Values> declare(std::string name, std::vector<TensorSpec> tensors,
                                KernelSpec<Values> spec, Body body,

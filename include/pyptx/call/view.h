@@ -114,6 +114,7 @@ concept Range =
     std::ranges::contiguous_range<T> && std::ranges::sized_range<T> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<T>> && !std::same_as<T, TensorView>;
 
+/// Whether its elements may not be written.
 template <Range T>
 constexpr bool kIsConst =
     std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<T>>>;
@@ -131,8 +132,10 @@ class Extents {
   TensorView::Extents numbers_;
 };
 
+/// The host, which the emulator is.
 inline constexpr dlpack::Device kHost{dlpack::DeviceType::Cpu, 0};
 
+/// The element type that a type of C++ has in PTX.
 template <typename T>
 constexpr isa::Type element_type_of() {
   constexpr isa::Type kType = element_type<std::remove_cv_t<T>>();
@@ -188,6 +191,7 @@ TensorView host(T* memory, call::Extents shape) {
 
 // --- views of a device's memory ------------------------------------------------------------------
 
+/// Which device, and how its elements lie.
 struct DeviceOptions {
   int ordinal = 0;
   std::initializer_list<std::int64_t> strides = {};  // in elements; none: dense, row-major
@@ -274,6 +278,7 @@ TensorView dlpack(const T& managed) {
 
 namespace call {
 
+/// Whether a kernel reads a tensor, writes it, or both.
 enum class Role : std::uint8_t { Input, InOut, Output };
 
 /// A tensor that the kernel writes.
@@ -283,6 +288,7 @@ struct Written {
   Role role;
 };
 
+/// A view of what may be written.
 template <typename T>
 TensorView writable(T&& memory) {
   if constexpr (std::same_as<std::remove_cvref_t<T>, TensorView>) {

@@ -10,6 +10,7 @@
 
 namespace pyptx::cli {
 
+/// Where a command reads and writes.
 struct Streams {
   std::istream& in;
   std::ostream& out;

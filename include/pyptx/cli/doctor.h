@@ -30,6 +30,7 @@ struct Finding {
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
+/// A word for it.
 std::string_view text(Finding::State state);
 
 /// What the core can tell. Asks the driver and runs compilers, so it takes a moment.

@@ -21,14 +21,17 @@
 
 namespace pyptx::diag {
 
+/// How much a diagnostic weighs: a lint is for those who ask.
 enum class Severity : std::uint8_t { Error, Warning, Lint };
 
+/// The kinds of diagnostics, a code each (kinds.def).
 enum class Kind : std::uint16_t {
 #define PYPTX_DIAGNOSTIC(name, code, severity, format) name,
 #include "pyptx/diag/kinds.def"
 #undef PYPTX_DIAGNOSTIC
 };
 
+/// What kinds.def says of a kind.
 struct KindInfo {
   std::string_view name;
   std::string_view code;
@@ -36,6 +39,7 @@ struct KindInfo {
   std::string_view format;
 };
 
+/// The row of a kind.
 const KindInfo& info(Kind kind);
 /// The kind with this code ("PTX0202"), if there is one.
 std::optional<Kind> kind_from_code(std::string_view code);
@@ -135,6 +139,7 @@ struct Diagnostic {
   std::unique_ptr<Details> details_;
 };
 
+/// Several, in the order of the text or of discovery.
 using Diagnostics = std::vector<Diagnostic>;
 
 /// What fallible core functions return.
@@ -147,6 +152,7 @@ std::string describe(const Diagnostic& diagnostic);
 /// Throws it as a diag::Exception (exception.h); what Result::or_throw() does.
 [[noreturn]] void throw_error(Diagnostic diagnostic);
 
+/// A success; an error, of a diagnostic or of the parts of one.
 inline Status success() { return support::Unit{}; }
 // Cold: the compiler then keeps what leads to a refusal out of the way of calls that succeed.
 [[gnu::cold]] inline support::Failure<Diagnostic> fail(Diagnostic diagnostic) {

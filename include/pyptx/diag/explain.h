@@ -22,6 +22,7 @@ enum class Example : std::uint8_t {
   Python,  // statements of a traced kernel
 };
 
+/// What a kind means, what to do, and examples.
 struct Explanation {
   std::string_view title;
   std::string_view meaning;  // a paragraph
@@ -31,6 +32,7 @@ struct Explanation {
   std::string_view right;
 };
 
+/// The story of a kind.
 const Explanation& explanation(Kind kind);
 
 /// The page that `pyptx explain` shows.

@@ -13,6 +13,7 @@
 
 namespace pyptx::diag {
 
+/// A text with fix-its put in.
 struct Fixed {
   std::string text;
   std::size_t applied = 0;

@@ -20,6 +20,7 @@
 
 namespace pyptx::diag {
 
+/// A place: an entry of a LocationTable.
 enum class Loc : std::uint32_t { None = 0 };
 
 /// Which part of an instruction, or of the call that wrote it, a diagnostic is about; the renderer
@@ -88,6 +89,7 @@ class TokenExtents {
 
 class LineIndex;
 
+/// The places of one module.
 class LocationTable {
  public:
   LocationTable();

@@ -13,6 +13,7 @@
 
 namespace pyptx::diag {
 
+/// How diagnostics look.
 struct RenderOptions {
   /// ANSI colours, for a terminal.
   bool color = false;

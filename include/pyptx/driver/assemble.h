@@ -17,8 +17,10 @@
 
 namespace pyptx::driver {
 
+/// Who turns PTX into machine code.
 enum class Compiler : std::uint8_t { Any, NvJitLink, Ptxas, DriverJit };
 
+/// What to assemble for, and how.
 struct AssembleOptions {
   std::string target;  // "sm_90a"
   /// Options of ptxas, in its spelling: "-O1", "--maxrregcount=64", "-v".
@@ -29,6 +31,7 @@ struct AssembleOptions {
   bool use_cache = true;
 };
 
+/// Machine code, and what was said of it.
 struct Assembled {
   std::string cubin;
   std::string compiler;  // name and version: "nvJitLink 13.5"
@@ -42,12 +45,14 @@ struct CompilerMessage {
   std::string text;
 };
 
+/// Why there is none.
 struct AssembleFailure {
   diag::Diagnostic diagnostic;  // group 06; the compiler's words are its notes
   std::uint32_t ptx_line = 0;   // of the first message that names one, else 0
   std::vector<CompilerMessage> messages;
 };
 
+/// What an assembler gives.
 using AssembleResult = support::Result<Assembled, AssembleFailure>;
 
 /// Assembles `ptx`. Thread-safe; nvJitLink is used by one thread at a time.

@@ -28,6 +28,7 @@ struct CacheKey {
   bool operator==(const CacheKey&) const = default;
 };
 
+/// Machine code on disk, by what it was made of.
 class CubinCache {
  public:
   struct Entry {

@@ -17,6 +17,7 @@ namespace pyptx::driver {
 /// Devices beyond this ordinal are refused; per-device state lives in arrays of this size.
 inline constexpr int kMaxDevices = 64;
 
+/// A device, as the driver tells of it.
 struct DeviceInfo {
   int ordinal = 0;
   std::string name;

@@ -13,6 +13,7 @@
 
 namespace pyptx::driver {
 
+/// How it is launched.
 struct FunctionLaunch {
   void* function = nullptr;
   Dim3 grid;

@@ -34,6 +34,7 @@ struct LaunchArguments {
   std::optional<Dim3> grid = {};
 };
 
+/// A plan bound to a loaded kernel.
 class Launcher {
  public:
   /// Checks what can be checked without a device: the shape of the launch and of its parameters.

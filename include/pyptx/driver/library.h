@@ -19,6 +19,7 @@ namespace pyptx::driver {
 
 struct Driver;  // src/driver/cuda_api.h
 
+/// A kernel that is loaded for one device.
 class Kernel {
  public:
   /// What a kernel uses, as the compiler settled it.

@@ -14,6 +14,7 @@ namespace pyptx::driver {
 enum class OccupancyLimit : std::uint8_t { Warps, Ctas, Registers, SharedMemory, Barriers };
 std::string_view text(OccupancyLimit limit);
 
+/// How many CTAs run at once, and what keeps others out.
 struct Occupancy {
   std::uint32_t ctas = 0;
   std::uint32_t warps = 0;

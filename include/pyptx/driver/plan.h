@@ -18,6 +18,7 @@
 
 namespace pyptx::driver {
 
+/// Numbers of CTAs or threads.
 struct Dim3 {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
@@ -48,6 +49,7 @@ inline constexpr std::uint32_t kMappedAlignment = 16;
 /// Tensors that a call from a framework brings, at most: it keeps their addresses on the stack.
 inline constexpr std::size_t kMaxTensors = 64;
 
+/// All of a launch but its arguments.
 struct LaunchPlan {
   std::string entry;
   Dim3 grid;

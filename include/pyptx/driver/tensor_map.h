@@ -14,6 +14,7 @@
 
 namespace pyptx::driver {
 
+/// The 128 bytes that a kernel is passed.
 struct alignas(64) EncodedMap {
   std::array<unsigned char, 128> bytes{};
   bool operator==(const EncodedMap&) const = default;

@@ -32,6 +32,7 @@ struct Cost {
   Cost& operator+=(const Cost& other);
 };
 
+/// The costs of a run.
 struct Counters {
   /// One state space, or one direction of asynchronous copies.
   struct Traffic {

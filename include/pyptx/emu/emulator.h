@@ -25,6 +25,7 @@
 
 namespace pyptx::emu {
 
+/// Numbers of CTAs or threads.
 struct Dim3 {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
@@ -97,6 +98,7 @@ bool races_by_default();
 /// What is wrong with that word, if anything; run() refuses it.
 std::optional<std::string> environment_problem();
 
+/// How a program is run, and what is checked.
 struct Options {
   std::uint64_t seed = 0;
   Completion completion = Completion::Latest;
@@ -107,7 +109,7 @@ struct Options {
   /// wrote is no value without it too.
   bool races = races_by_default();
   /// Findings that are not reported and do not end the run; set_option("ignore") checks them.
-  std::vector<diag::Kind> ignored;
+  std::vector<diag::Kind> ignored{};
   bool is_ignored(diag::Kind kind) const {
     return std::find(ignored.begin(), ignored.end(), kind) != ignored.end();
   }
@@ -133,7 +135,7 @@ struct Options {
   /// Asked every few hundredths of a second, on the thread that called run(); true ends the run.
   bool (*interrupt)() = nullptr;
   /// Told as often, on the same thread.
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress{};
 };
 
 /// Sets "schedule", "numerics", "tensor_core", "checks", "ignore" or "limit" by the words of Python
@@ -146,6 +148,7 @@ std::optional<std::string> set_option(Options& options, std::string_view name,
 /// ones wrote, as those of a module that stays loaded do.
 class Variables;
 
+/// What is run: grid, parameters, memory.
 struct Launch {
   Dim3 grid;
   Dim3 block;
@@ -196,6 +199,7 @@ std::span<const ParamPlace> params(const Program& program);
 /// a map made by a driver is refused.
 std::array<std::byte, 128> encode(const layout::TensorMap& map, std::uint64_t address);
 
+/// A tensor map that was encoded.
 struct DecodedMap {
   layout::TensorMap map;
   std::uint64_t address = 0;

@@ -14,6 +14,7 @@ namespace pyptx::emu {
 
 struct LaunchTrace;
 
+/// Launches in order, each on a thread of the stream.
 class Stream {
  public:
   Stream();

@@ -100,6 +100,7 @@ struct ScalarSlot {
   std::optional<std::uint64_t> bits;  // none: each launch brings them
   std::uint32_t size = 4;             // bytes
 };
+/// A map over a tensor, by the tensor's index.
 struct MapSlot {
   std::uint32_t tensor = 0;
   layout::TensorMap map;

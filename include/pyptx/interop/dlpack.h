@@ -15,23 +15,28 @@
 
 namespace pyptx::interop::dlpack {
 
+/// The version that is spoken, and where a framework publishes its exchange.
 inline constexpr std::uint32_t kMajorVersion = 1;
 inline constexpr const char* kExchangeAttribute = "__dlpack_c_exchange_api__";
 inline constexpr const char* kExchangeCapsule = "dlpack_exchange_api";
 
+/// Of the ABI.
 struct Version {
   std::uint32_t major;
   std::uint32_t minor;
 };
 
+/// Those of DLPack that are told apart here.
 enum class DeviceType : std::int32_t { Cpu = 1, Cuda = 2 };
 
+/// A device of a type, by its ordinal.
 struct Device {
   DeviceType type;
   std::int32_t id;
   bool operator==(const Device&) const = default;
 };
 
+/// What the bits of an element mean.
 enum class TypeCode : std::uint8_t {
   Int = 0,
   UInt = 1,
@@ -45,6 +50,7 @@ enum class TypeCode : std::uint8_t {
   Float4E2m1fn = 17,
 };
 
+/// The type of an element.
 struct DataType {
   TypeCode code;
   std::uint8_t bits;
@@ -63,6 +69,7 @@ struct Tensor {
   std::uint64_t byte_offset;
 };
 
+/// A tensor with what releases it.
 struct ManagedTensor {
   Version version;
   void* manager_ctx;
@@ -71,11 +78,13 @@ struct ManagedTensor {
   Tensor tensor;
 };
 
+/// How an exchange begins, in every version.
 struct ExchangeHeader {
   Version version;
   const ExchangeHeader* prev_api;  // an older table, or null
 };
 
+/// Tells of a failure.
 using SetError = void (*)(void* error_ctx, const char* kind, const char* message);
 
 /// Functions return 0, or -1 with the host language's error set.
@@ -98,6 +107,7 @@ struct ElementType {
   DataType type;
 };
 
+/// All of them.
 std::span<const ElementType> element_types();
 /// By PTX or torch name; "torch.bfloat16" is accepted too.
 const ElementType* find_element_type(std::string_view name);

@@ -26,6 +26,7 @@ struct ReadTensor : dlpack::Tensor {
   std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(data) + byte_offset; }
 };
 
+/// A tensor of a call that was met.
 struct TensorShape {
   dlpack::DataType type;
   std::vector<std::int64_t> shape;

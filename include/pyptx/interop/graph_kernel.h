@@ -37,6 +37,7 @@ struct TensorView {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();  // bytes of memory there
 };
 
+/// A kernel as a node of a compiled program.
 class GraphKernel {
  public:
   /// SavedKernelBytes for elements that no tensor has.

@@ -43,6 +43,7 @@ struct OpenLaunch {
   bool is_programmatic = false;
 };
 
+/// A kernel for any size, to be saved, carried, and made one for sizes.
 struct OpenKernel {
   TracedText text;
   /// Its dimensions are numbers or open; its element types are types.

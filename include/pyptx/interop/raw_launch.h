@@ -44,6 +44,7 @@ std::size_t pack_parameters(const RawLaunch& launch, std::span<const std::uint64
                             std::span<const std::uint64_t> map_addresses,
                             std::span<unsigned char> block);
 
+/// Launches with these addresses.
 diag::Status launch_raw(const RawLaunch& launch, int device, void* stream,
                         std::span<const std::uint64_t> pointers);
 

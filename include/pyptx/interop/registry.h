@@ -23,6 +23,7 @@
 
 namespace pyptx::interop {
 
+/// The images and kernels of this process.
 class Registry {
  public:
   static Registry& instance();

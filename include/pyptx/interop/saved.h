@@ -37,6 +37,7 @@ struct DeviceTensor {
   std::uint64_t bytes = 0;
 };
 
+/// A kernel that is launched with tensors and scalars alone.
 struct SavedKernel {
   /// Code for one target, so that launching there needs no compiler.
   struct Binary {

@@ -16,6 +16,7 @@
 
 namespace pyptx::interop {
 
+/// A type that a parameter can have.
 struct ScalarType {
   enum class Kind : std::uint8_t { Unsigned, Signed, Float };
   std::string_view name;  // "f32"; bf16 and tf32, of which PTX has no parameters, are bits there

@@ -44,6 +44,7 @@ struct Facts {
   std::vector<Shape> strides = {};
 };
 
+/// The declaration of a kernel.
 struct Signature {
   std::string kernel = {};
   std::vector<Argument> inputs = {};

@@ -17,6 +17,7 @@
 
 namespace pyptx::interop {
 
+/// A whole number worked out of sizes: `(n + 127) / 128`.
 class SizeExpression {
  public:
   SizeExpression(std::integral auto number)  // NOLINT: a number is written as one

@@ -16,6 +16,7 @@
 
 namespace pyptx::interop {
 
+/// Numbers of elements, outermost dimension first.
 using Shape = std::vector<std::int64_t>;
 
 /// The values of named dimensions, in the order in which they became known.

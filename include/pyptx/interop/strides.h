@@ -11,6 +11,7 @@
 
 namespace pyptx::interop {
 
+/// A shape or strides.
 using Extents64 = std::span<const std::int64_t>;
 
 /// Those of a dense row-major array.

@@ -43,6 +43,7 @@ enum class TileLayout : std::uint8_t { Row, Column, Swizzle128, Swizzle64, Swizz
 /// Bytes of the swizzle's span, 0 without one.
 std::uint32_t swizzle_bytes(TileLayout layout);
 
+/// What one tensor must look like.
 struct Tile {
   std::vector<Dimension> dims;
   /// As in pyptx.types: "bf16". Empty: any. With a capital letter: a name whose type each call
@@ -59,6 +60,17 @@ struct Tile {
   std::string partial = {};
   /// Rows are contiguous and may lie apart: a launch brings the strides. Else the tensor is dense.
   bool strided = false;
+
+  /// An operand of wgmma that tensor copies bring: A is (m, k), B is (k, n), the second dimension
+  /// contiguous. It gets the widest swizzle that a row of one copy fills, and the box of a copy: as
+  /// many rows as are said, else up to 64; as many columns, else up to 128 bytes, and no more than
+  /// the swizzle spans. DeclarationType where the elements have no width.
+  static diag::Result<Tile> wgmma_a(Dimension m, Dimension k, std::string_view dtype,
+                                    std::optional<std::int64_t> tile_m = {},
+                                    std::optional<std::int64_t> tile_k = {});
+  static diag::Result<Tile> wgmma_b(Dimension k, Dimension n, std::string_view dtype,
+                                    std::optional<std::int64_t> tile_k = {},
+                                    std::optional<std::int64_t> tile_n = {});
 
   bool is_column() const { return layout == TileLayout::Column; }
   /// The call that makes it in Python, which is how messages name it: "Tile('M', 64, bf16)".

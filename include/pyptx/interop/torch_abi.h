@@ -19,6 +19,7 @@ struct TensorObject;
 struct ListObject;
 struct StringObject;
 struct LibraryObject;
+/// Objects of torch, which only torch looks into.
 using TensorHandle = TensorObject*;
 using ListHandle = ListObject*;
 using StringHandle = StringObject*;
@@ -34,6 +35,7 @@ using Error = std::int32_t;
 /// The torch whose conventions BoxedKernel follows: 2.10, the first with lists and strings.
 inline constexpr std::uint64_t kAbiVersion = (std::uint64_t{2} << 56) | (std::uint64_t{10} << 48);
 
+/// The functions of torch that are called.
 struct Abi {
   Error (*library_init_fragment)(const char* ns, const char* file, std::uint32_t line,
                                  LibraryHandle* out);

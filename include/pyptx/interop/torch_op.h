@@ -12,6 +12,7 @@
 
 namespace pyptx::interop {
 
+/// The operators that torch sees.
 inline constexpr const char* kTorchLaunchSchema = "launch(Tensor[] inputs, str kernel) -> Tensor[]";
 inline constexpr const char* kTorchLaunchOneSchema =
     "launch_one(Tensor[] inputs, str kernel) -> Tensor";

@@ -24,6 +24,7 @@ struct SourceFile {
   bool operator==(const SourceFile&) const = default;
 };
 
+/// A place in a source file.
 struct SourcePosition {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
@@ -75,6 +76,7 @@ struct CodeBlock {
   bool operator==(const CodeBlock&) const = default;
 };
 
+/// Sources between the author's and PTX.
 struct IntermediateSources {
   std::vector<CodeBlock> blocks;
   bool operator==(const IntermediateSources&) const = default;

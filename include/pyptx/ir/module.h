@@ -33,6 +33,7 @@ struct Directive {
   Symbol text{};  // of .pragma and .language: what is between the quotes
 };
 
+/// An instruction: its spelling, its guard, and a run of operands in its function.
 struct Instruction {
   const isa::Spelling* spelling = nullptr;
   std::uint32_t first_operand = 0;
@@ -56,6 +57,7 @@ struct UnresolvedInstruction {
   diag::Loc loc{};
 };
 
+/// What stands in a body.
 enum class StatementKind : std::uint8_t {
   Instruction,    // index into instructions
   Label,          // LabelId
@@ -78,6 +80,7 @@ enum class StatementKind : std::uint8_t {
   Stray,  // bytes that no PTX has; like a comment they stand before a token or inside a part
 };
 
+/// A part of a body: its kind, and which one of that kind.
 struct Statement {
   StatementKind kind{};
   Mark mark{};
@@ -100,6 +103,7 @@ struct CallPrototype {
   std::vector<Directive> directives;
 };
 
+/// A function with all that is declared in it.
 class Function {
  public:
   Symbol name{};
@@ -159,6 +163,7 @@ class Function {
                       diag::Loc where);
 };
 
+/// What stands at module scope.
 enum class ItemKind : std::uint8_t {
   Header,               // .version, .target, .address_size
   Variable,             // index into variables
@@ -196,6 +201,7 @@ struct TargetOption {
   diag::Loc loc{};
 };
 
+/// A module.
 class Module {
  public:
   isa::Version version{};

@@ -13,7 +13,9 @@
 
 namespace pyptx::ir {
 
+/// A register, by its index in its function.
 enum class RegisterId : std::uint32_t {};
+/// A label, by its index in its function.
 enum class LabelId : std::uint32_t {};
 
 /// A register or none, in the four bytes of a register.
@@ -32,6 +34,7 @@ class OptionalRegister {
   RegisterId id_ = kNone;
 };
 
+/// What an operand is.
 enum class OperandKind : std::uint8_t {
   None,
   Register,       // index: RegisterId; component: 1..4 for .x .y .z .w, 0 for none, kVideoSelector
@@ -73,6 +76,7 @@ inline constexpr std::uint8_t kNotName = 0x10;
 inline constexpr std::uint8_t kMinusName = 0x20;
 inline constexpr std::uint8_t kIndexedName = 0x40;
 
+/// One operand.
 struct Operand {
   OperandKind kind = OperandKind::None;
   std::uint8_t component = 0;

@@ -16,6 +16,7 @@ struct TokenRange {
   bool operator==(const TokenRange&) const = default;
 };
 
+/// Which tokens a part was read from.
 struct Mark {
   /// Changed since it was read: printed anew in the place of its tokens.
   bool edited = false;

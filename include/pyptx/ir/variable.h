@@ -40,7 +40,9 @@ struct RegisterPool {
   bool placed = false;
 };
 
+/// State spaces.
 enum class Space : std::uint8_t { Register, Const, Global, Local, Param, Shared };
+/// Who sees a name.
 enum class Linkage : std::uint8_t { None, Extern, Visible, Weak, Common };
 
 /// What a kernel parameter says about the pointer it holds: .ptr .global .align 16

@@ -44,6 +44,7 @@ enum class DirectiveArguments : std::uint8_t {
   Own,       // a grammar of its own
 };
 
+/// What the table says of a directive.
 struct DirectiveInfo {
   std::string_view name;    // without the dot: "maxntid"
   std::string_view manual;  // anchor

@@ -13,17 +13,20 @@
 
 namespace pyptx::isa {
 
+/// What a slot may be, and what that needs.
 struct SlotValueInfo {
   std::string_view text;  // "shared::cta"
   Availability needs;
 };
 
+/// A slot of a form.
 struct SlotInfo {
   std::string_view name;  // the manual's: "ss"; a fixed word names itself
   bool optional = false;
   std::vector<SlotValueInfo> values;
 };
 
+/// A rule of a form.
 struct RuleInfo {
   std::string_view message;
   bool is_lint = false;  // the manual's only
@@ -44,6 +47,7 @@ std::vector<const Form*> forms_with_room(Opcode opcode, std::span<const Modifier
 /// Every opcode, in the order of the table.
 std::span<const std::string_view> all_opcodes();
 
+/// What a form needs at least.
 Availability needs(const Form& form);
 /// "PTX ISA 8.0, sm_90a", "PTX ISA 7.0, sm_80 or later", "every version and target".
 std::string text(const Availability& needs);

@@ -47,6 +47,7 @@ constexpr bool has(Accept set, Accept bit) {
   return (static_cast<std::uint16_t>(set) & static_cast<std::uint16_t>(bit)) != 0;
 }
 
+/// Whether an operand is read or written.
 enum class Role : std::uint8_t { Source, Destination, Both };
 
 /// How a register's width may differ from the operand's type (PTX ISA, "Operand Size Exceeding
@@ -183,6 +184,7 @@ struct Candidate {
   }
 };
 
+/// An opcode with its modifiers.
 class Spelling {
  public:
   Opcode opcode{};
@@ -210,6 +212,7 @@ diag::Result<const Spelling*> spell(std::string_view text, Detail detail = Detai
 /// look-up without lock or allocation.
 const Spelling* find_spelling(std::string_view text);
 
+/// An opcode and a modifier as PTX has them, and the other way.
 std::string_view text(Opcode opcode);
 std::string_view text(Modifier modifier);
 std::optional<Opcode> find_opcode(std::string_view text);

@@ -22,6 +22,7 @@ struct Version {
   std::string text() const;
 };
 
+/// Of what every later version has.
 inline constexpr Version kNoLastVersion{255, 255};
 
 /// A target architecture: sm_90, sm_90a (architecture-specific), sm_100f (family-specific).

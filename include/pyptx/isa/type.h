@@ -14,8 +14,10 @@
 
 namespace pyptx::isa {
 
+/// What the bits of a type mean.
 enum class TypeKind : std::uint8_t { None, Bits, Unsigned, Signed, Float, Predicate, Opaque };
 
+/// What the table says of a type.
 struct TypeInfo {
   std::string_view name;  // without the dot: "f32"
   std::uint16_t bits = 0;
@@ -26,6 +28,7 @@ struct TypeInfo {
   Type storage = Type::None;
 };
 
+/// The row of a type.
 const TypeInfo& info(Type type);
 
 /// A type as the element of a tensor in memory.
@@ -49,6 +52,7 @@ std::optional<Type> type_of(Modifier modifier);
 /// warp, another to each, or other while the warp runs.
 enum class Emulated : std::uint8_t { No, Warp, Lane, Clock };
 
+/// What the table says of a special register.
 struct SpecialRegisterInfo {
   std::string_view name;  // "%tid"
   Type type = Type::None;

@@ -11,6 +11,7 @@
 
 namespace pyptx::layout {
 
+/// The banks of shared memory, and who asks them at once.
 inline constexpr std::uint32_t kBanks = 32;
 inline constexpr std::uint32_t kBankBytes = 4;
 inline constexpr std::uint32_t kWarpLanes = 32;
@@ -18,6 +19,7 @@ inline constexpr std::uint32_t kWarpLanes = 32;
 /// Addresses by lane; those of lanes that take no part say nothing.
 using LaneAddresses = std::span<const std::uint64_t, kWarpLanes>;
 
+/// What an access takes.
 struct Wavefronts {
   std::uint64_t taken = 0;
   std::uint64_t fewest = 0;  // without any bank conflict

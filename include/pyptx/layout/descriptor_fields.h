@@ -14,6 +14,7 @@
 
 namespace pyptx::layout {
 
+/// A field of a descriptor, in words.
 struct DescriptorField {
   unsigned at = 0;    // the lowest bit
   unsigned size = 0;  // bits
@@ -30,6 +31,7 @@ struct DescriptorText {
   std::string problem;                  // why the manual forbids it, or empty
 };
 
+/// What the bits of a descriptor say.
 DescriptorText describe_wgmma(std::uint64_t bits);
 DescriptorText describe_tcgen05(std::uint64_t bits);
 DescriptorText describe_instruction(MmaKind kind, std::uint32_t bits, int cta_group, bool is_ws);

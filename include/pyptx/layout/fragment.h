@@ -29,6 +29,7 @@ struct FragmentOwner {
   bool operator==(const FragmentOwner&) const = default;
 };
 
+/// How a matrix lies in the registers of a warp or a warpgroup.
 struct Fragment {
   std::uint32_t threads = 32;   // 128 for a warpgroup
   std::uint32_t registers = 0;  // of one thread

@@ -11,11 +11,13 @@
 
 namespace pyptx::layout {
 
+/// The direction in which elements are contiguous.
 enum class Major : std::uint8_t { K = 0, MN = 1 };
 
 /// The two-bit layout type of a wgmma descriptor.
 enum class LayoutType : std::uint8_t { Interleave = 0, B128 = 1, B64 = 2, B32 = 3 };
 
+/// What a descriptor calls a swizzle, and back.
 constexpr LayoutType layout_type(Swizzle swizzle) {
   switch (swizzle) {
     case Swizzle::None:
@@ -41,6 +43,7 @@ constexpr Swizzle swizzle_of(LayoutType type) {
 //   MN-major, none:     ((T,1,m),(8,k)) : ((1,T,SBO),(1T,LBO))
 //   MN-major, swizzled: ((T,w,m),(8,k)) : ((1,T,LBO),(wT,SBO))
 // LBO and SBO change roles between the last two.
+/// The two distances of a descriptor.
 struct TileStrides {
   std::uint32_t span = 16;  // bytes of a row of the swizzle
   std::uint32_t leading_bytes = 0;
@@ -63,6 +66,7 @@ struct TileStrides {
   }
 };
 
+/// The fields of a descriptor.
 struct MatrixDescriptor {
   std::uint32_t start = 0;          // shared address, bytes
   std::uint32_t leading_bytes = 0;  // LBO

@@ -8,6 +8,7 @@
 
 namespace pyptx::layout {
 
+/// The patterns by which rows are permuted, by the bytes of their span.
 enum class Swizzle : std::uint8_t { None, B32, B64, B128 };
 
 /// Bytes of one row of the pattern: 16 (none), 32, 64, 128.

@@ -139,6 +139,7 @@ struct AccumulatorLayout {
   bool is_ws = false;
   bool is_sparse = false;
 };
+/// A lane and a column of tensor memory.
 struct TmemPlace {
   std::uint32_t cta = 0;  // of the pair
   std::uint32_t lane = 0;
@@ -175,6 +176,7 @@ enum class TmemCopy : std::uint8_t {
   S64x128b01,
   S32x128b
 };
+/// What a copy brings.
 struct CopyShape {
   std::uint32_t rows = 0;
   std::uint32_t bytes = 0;  // of a row

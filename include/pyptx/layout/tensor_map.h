@@ -31,6 +31,7 @@ enum class MapType : std::uint8_t {
   TF32Ftz = 12
 };
 
+/// Bytes of an element.
 constexpr std::uint32_t element_bytes(MapType type) {
   switch (type) {
     case MapType::U8:

@@ -19,6 +19,7 @@ void append_to(std::string& out, T number) {
 void append_to(std::string& out, char) = delete;  // a letter or a number? say which
 }  // namespace detail
 
+/// The parts in one string.
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
   std::string out;

@@ -19,6 +19,7 @@
 
 namespace pyptx::support {
 
+/// An array of plain values that grows.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

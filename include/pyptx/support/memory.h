@@ -9,6 +9,7 @@
 
 namespace pyptx::support {
 
+/// A block of memory.
 struct Memory {
   void* data = nullptr;
   std::size_t bytes = 0;

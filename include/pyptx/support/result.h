@@ -44,6 +44,7 @@ std::string words_of(const E& error) {
   }
 }
 
+/// A value or an error.
 template <typename T, typename E>
 class [[nodiscard]] Result {
  public:

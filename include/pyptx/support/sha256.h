@@ -12,6 +12,7 @@
 
 namespace pyptx::support {
 
+/// The hash of bytes that come in parts.
 class Sha256 {
  public:
   using Digest = std::array<std::uint8_t, 32>;

@@ -13,11 +13,13 @@
 
 namespace pyptx::support {
 
+/// A name, by its number in a table.
 enum class Symbol : std::uint32_t { None = 0 };
 
 /// A hash of a short text, for tables in memory only: it differs between machines.
 std::uint64_t hash_text(std::string_view text);
 
+/// The names of one module.
 class SymbolTable {
  public:
   SymbolTable();

@@ -15,6 +15,7 @@
 
 namespace pyptx::syntax {
 
+/// Changes to a text.
 class Edits {
  public:
   /// `function` is an index in module().functions; statements are those of its body as it is now.

@@ -20,6 +20,7 @@
 
 namespace pyptx::syntax {
 
+/// How a text is read.
 struct ParseOptions {
   /// Judges every instruction as it is inserted; may be null. With a judge the findings about names
   /// and words are among the diagnostics, and count for the limit.
@@ -33,6 +34,7 @@ struct ParseOptions {
   isa::Detail detail = isa::Detail::Full;
 };
 
+/// A module, the tokens it was read from, and what is wrong.
 struct ParseOutcome {
   /// Never null; what could be read when there are errors.
   std::unique_ptr<ir::Module> module;

@@ -14,6 +14,7 @@
 
 namespace pyptx::syntax {
 
+/// What a token is.
 enum class TokenKind : std::uint8_t {
   EndOfText,
   Identifier,  // add, %r1, $L__BB0_2, _foo
@@ -59,6 +60,7 @@ enum class TokenKind : std::uint8_t {
   OrOr,
 };
 
+/// A kind and a range of bytes.
 struct Token {
   std::uint32_t begin = 0;  // the trivia before it begins where the previous token ends
   std::uint32_t end = 0;

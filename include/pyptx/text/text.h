@@ -21,6 +21,7 @@ syntax::Document parse(std::string_view text, std::string_view file = "<ptx>");
 /// is a part of kind Error or Stray. parse() stops when it has seen enough errors.
 syntax::Document recover(std::string_view text, std::string_view file = "<ptx>");
 
+/// What check() looks for.
 struct CheckOptions {
   /// Also what assembles but is not by the manual.
   bool lint = false;
@@ -28,6 +29,7 @@ struct CheckOptions {
   std::size_t max_diagnostics = 100;
 };
 
+/// A text that was read and verified.
 struct Checked {
   syntax::Document document;
   /// Everything found, in the order of the text; their places are in the module's locations.

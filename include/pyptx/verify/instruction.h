@@ -21,6 +21,7 @@ enum class VersionMode : std::uint8_t {
   Lowest,  // accept it and raise required_version()
 };
 
+/// Judges instructions by the table.
 class InstructionJudge final : public ir::Judge {
  public:
   explicit InstructionJudge(VersionMode mode = VersionMode::Pinned) : mode_(mode) {}

@@ -14,6 +14,7 @@
 
 namespace pyptx::verify {
 
+/// What is looked for.
 struct ModuleOptions {
   /// Findings below an error: warnings, and lints among them.
   bool warnings = true;

@@ -12,6 +12,7 @@
 
 namespace pyptx::verify {
 
+/// A place for each operand.
 struct Places {
   /// Null where the operands fit no form: the instruction is refused by the judge.
   const isa::Candidate* form = nullptr;

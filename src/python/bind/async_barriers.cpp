@@ -185,12 +185,8 @@ void bind_classes(nb::module_& m) {
           "arrive_remote_all",
           [](const MbarrierArray& b, nb::handle cta, nb::handle n, nb::handle pred) {
             traced([&](Tracer& t) {
-              const build::Expansion here(t, "arrive_remote_all(...)");
-              for (std::uint64_t i = 0; i < b.count; ++i) {
-                mbar::arrive_remote(t, mbar::at(t, b, i).place,
-                                    to_index(t, cta, {"the CTA", "cta"}),
-                                    to_index(t, n, {"the count", "n"}), to_guard(t, pred));
-              }
+              mbar::arrive_remote_all(t, b, to_index(t, cta, {"the CTA", "cta"}),
+                                      to_index(t, n, {"the count", "n"}), to_guard(t, pred));
             });
           },
           "cta"_a, "n"_a = 1, "pred"_a = nb::none(), "arrive_remote on every mbarrier.");

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pyptx/build/forms.h"
 #include "pyptx/build/memory.h"
 #include "pyptx/support/concat.h"
 #include "trace/inst_node.h"
@@ -27,6 +28,7 @@ void bind_special(nb::module_& ptx);
 
 namespace {
 
+namespace forms = build::forms;
 using namespace nb::literals;
 using build::Reg;
 using build::Tracer;
@@ -184,7 +186,7 @@ void bind_memory(nb::module_& ptx) {
 }
 
 /// opcode.type with the operands given; numbers take the type's literal form.
-nb::object typed(const std::string& opcode, nb::handle type, nb::handle operands, nb::handle pred) {
+nb::object typed(std::string_view opcode, nb::handle type, nb::handle operands, nb::handle pred) {
   traced([&](Tracer& t) {
     std::vector<ir::Operand> list;
     for (nb::handle operand : operands) {
@@ -192,12 +194,8 @@ nb::object typed(const std::string& opcode, nb::handle type, nb::handle operands
           t, operand, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(list.size())}));
     }
     const isa::Type named = to_type(type);
-    const bool is_float = isa::info(named).kind == isa::TypeKind::Float;
-    for (ir::Operand& operand : list) {
-      if (!is_float || operand.kind != ir::OperandKind::Integer) continue;
-      operand = ir::Operand::f64(static_cast<double>(operand.value));
-    }
-    t.emit(concat(opcode, ".", isa::info(named).name), list, to_guard(t, pred));
+    forms::fit_literals(named, list);
+    t.emit(forms::spelling(opcode, named), list, to_guard(t, pred));
   });
   return nb::len(operands) > 0 ? nb::object(operands[0]) : nb::object(nb::none());
 }
@@ -212,16 +210,13 @@ void form(nb::module_& ptx, const char* name, const std::string& opcode) {
       concat(opcode, ".<dtype> destination, sources...").c_str());
 }
 
-bool is_float(nb::handle type) { return isa::info(to_type(type)).kind == isa::TypeKind::Float; }
-
 nb::object convert(nb::handle dst_type, nb::handle src_type, nb::handle dst, nb::handle src,
                    const std::optional<std::string>& rounding, bool ftz, bool sat,
                    nb::handle pred) {
-  const std::string opcode =
-      concat("cvt", rounding ? concat(".", *rounding) : "", ftz ? ".ftz" : "", sat ? ".sat" : "",
-             ".", isa::info(to_type(dst_type)).name, ".", isa::info(to_type(src_type)).name);
+  const std::string spelling =
+      forms::cvt(to_type(dst_type), to_type(src_type), {rounding.value_or(""), ftz, sat});
   return traced([&](Tracer& t) {
-    t.emit(opcode, {to_operand(t, dst), to_operand(t, src, diag::Focus::argument("src"))},
+    t.emit(spelling, {to_operand(t, dst), to_operand(t, src, diag::Focus::argument("src"))},
            to_guard(t, pred));
     return nb::borrow(dst);
   });
@@ -239,23 +234,21 @@ void bind_arithmetic(nb::module_& ptx) {
   form(ptx, "selp", "selp");
   ptx.def(
       "mul",
-      [](nb::handle type, nb::args operands, std::optional<std::string> mode, nb::handle pred) {
-        if (!mode && !is_float(type)) mode = "lo";
-        return typed(mode ? concat("mul.", *mode) : "mul", type, operands, pred);
-      },
+      [](nb::handle type, nb::args operands, const std::optional<std::string>& mode,
+         nb::handle pred) { return typed(forms::mul(to_type(type), mode), type, operands, pred); },
       "dtype"_a, "operands"_a, "mode"_a = nb::none(), "pred"_a = nb::none(),
       "mul.<mode>.<dtype>; integers keep the low half where no mode is given.");
   ptx.def(
       "mad",
       [](nb::handle type, nb::args operands, const std::string& mode, nb::handle pred) {
-        return typed(is_float(type) ? "fma.rn" : concat("mad.", mode), type, operands, pred);
+        return typed(forms::mad(to_type(type), mode), type, operands, pred);
       },
       "dtype"_a, "operands"_a, "mode"_a = "lo", "pred"_a = nb::none(),
       "mad.<mode>.<dtype>, or fma.rn for floats: d = a * b + c.");
   ptx.def(
       "setp",
       [](const std::string& comparison, nb::handle type, nb::args operands, nb::handle pred) {
-        return typed(concat("setp.", comparison), type, operands, pred);
+        return typed(forms::setp(comparison), type, operands, pred);
       },
       "cmp"_a, "dtype"_a, "operands"_a, "pred"_a = nb::none(), "setp.<cmp>.<dtype> p, a, b");
   ptx.def("cvt", &convert, "dst_dtype"_a, "src_dtype"_a, "dst"_a, "src"_a,

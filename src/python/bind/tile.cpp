@@ -5,11 +5,14 @@
 #include "bind/tile.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -19,16 +22,19 @@
 namespace pyptx::python {
 namespace {
 
-interop::TileLayout layout_of(nb::handle layout) {
-  using interop::TileLayout;
-  static constexpr std::array<std::pair<std::string_view, TileLayout>, 6> kLayouts = {{
-      {"row", TileLayout::Row},
-      {"col", TileLayout::Column},
-      {"tma_128b", TileLayout::Swizzle128},
-      {"tma_64b", TileLayout::Swizzle64},
-      {"tma_32b", TileLayout::Swizzle32},
-      {"interleaved", TileLayout::Interleaved},
-  }};
+using interop::TileLayout;
+
+/// The values of Python's Layout.
+constexpr std::array<std::pair<std::string_view, TileLayout>, 6> kLayouts = {{
+    {"row", TileLayout::Row},
+    {"col", TileLayout::Column},
+    {"tma_128b", TileLayout::Swizzle128},
+    {"tma_64b", TileLayout::Swizzle64},
+    {"tma_32b", TileLayout::Swizzle32},
+    {"interleaved", TileLayout::Interleaved},
+}};
+
+TileLayout layout_of(nb::handle layout) {
   const auto value = nb::cast<std::string>(layout.attr("value"));
   for (const auto& [name, known] : kLayouts) {
     if (name == value) return known;
@@ -53,6 +59,21 @@ nb::tuple shape_of_tile(nb::handle tile, const nb::dict& values) {
   return rules.tuple(unwrap(described.shape(rules.add_values(values, described.dims))));
 }
 
+interop::Dimension dimension_of(nb::handle dim) {
+  if (is_size(dim)) return nb::cast<std::int64_t>(dim);
+  return nb::cast<std::string>(dim);
+}
+
+/// The layout, by its value, and the box of an operand of wgmma.
+std::pair<std::string_view, std::pair<std::int64_t, std::int64_t>> wgmma_tile(
+    nb::handle rows, nb::handle columns, std::string_view dtype,
+    std::optional<std::int64_t> box_rows, std::optional<std::int64_t> box_columns) {
+  const auto tile = unwrap(interop::Tile::wgmma_a(dimension_of(rows), dimension_of(columns), dtype,
+                                                  box_rows, box_columns));
+  const auto is_its = [&](const auto& row) { return row.second == tile.layout; };
+  return {std::ranges::find_if(kLayouts, is_its)->first, {tile.box[0], tile.box[1]}};
+}
+
 layout::TensorMap map_of_tile(nb::handle tile, nb::handle shape, std::string_view dtype) {
   PythonSizes rules;
   auto made = tile_of(tile).map(rules.add_shape(shape), dtype);
@@ -74,13 +95,7 @@ bool tile_takes(nb::handle tile, nb::handle shape, std::string_view dtype) {
 
 interop::Tile tile_of(nb::handle tile) {
   interop::Tile out;
-  for (const nb::handle dim : nb::tuple(tile.attr("dims"))) {
-    if (is_size(dim)) {
-      out.dims.emplace_back(nb::cast<std::int64_t>(dim));
-    } else {
-      out.dims.emplace_back(nb::cast<std::string>(dim));
-    }
-  }
+  for (const nb::handle dim : nb::tuple(tile.attr("dims"))) out.dims.push_back(dimension_of(dim));
   if (const nb::object dtype = tile.attr("dtype_name"); !dtype.is_none()) {
     out.dtype = nb::cast<std::string>(dtype);
   }
@@ -181,6 +196,8 @@ void bind_tile(nb::module_& m) {
   m.def("tile_sizes", &sizes_of_tile, nb::arg("tile"), nb::arg("shape"));
   m.def("tile_shape", &shape_of_tile, nb::arg("tile"), nb::arg("values"));
   m.def("tile_takes", &tile_takes, nb::arg("tile"), nb::arg("shape"), nb::arg("dtype"));
+  m.def("tile_wgmma", &wgmma_tile, nb::arg("rows"), nb::arg("columns"), nb::arg("dtype"),
+        nb::arg("box_rows").none(), nb::arg("box_columns").none());
   m.def("accepts", &interop::accepts, nb::arg("expected"), nb::arg("got"),
         "Whether elements of a type may be passed where a Tile says another.");
   m.def("tile_map", &map_of_tile, nb::arg("tile"), nb::arg("shape"), nb::arg("dtype"));

@@ -114,6 +114,29 @@ TEST(Helpers, Memory) {
                     HasSubstr("%laneid"), HasSubstr("st.shared.f32 [")));
 }
 
+TEST(Helpers, FormsTakeTheirTypeAsAValue) {
+  const auto scaled = [](isa::Type type) {
+    return hopper([=](const Tensor&) {
+      const Reg d = reg::scalar(type);
+      const Reg p = ptx::setp("lt", type, {reg::scalar(pred), d, 2});
+      ptx::mul(type, {d, d, 2}, {}, !p);
+      ptx::instruction("bra", {"end"}, p);
+      ptx::label("end");
+    });
+  };
+  EXPECT_THAT(scaled(f32),
+              AllOf(HasSubstr("setp.lt.f32 %p0, %f0, 0f40000000;"),
+                    HasSubstr("@!%p0 mul.f32 %f0, %f0, 0f40000000;"), HasSubstr("@%p0 bra end;")));
+  EXPECT_THAT(scaled(s32), HasSubstr("@!%p0 mul.lo.s32 %r0, %r0, 2;"));
+  // What the compiler cannot see is seen when the kernel is traced.
+  EXPECT_THAT(scaled(pred), HasSubstr("PTX02"));
+  EXPECT_THAT(hopper([](const Tensor&) { ptx::instruction("lod.f32", {}); }), HasSubstr("PTX0201"));
+  EXPECT_THAT(hopper([](const Tensor&) { ptx::add(f32, {reg::scalar(f32), 1}); }),
+              HasSubstr("PTX0204"));
+  EXPECT_THAT(hopper([](const Tensor&) { ptx::ld(f32, reg::scalar(u32), ptx::addr("x")); }),
+              HasSubstr("PTX0206"));
+}
+
 TEST(Helpers, MatricesTakeTheSameOperands) {
   EXPECT_THAT(hopper([](const Tensor&) {
                 const Shared a = smem::wgmma_tile(bf16, {64, 64});

@@ -54,6 +54,21 @@ TEST(TileTest, SizesThatAreNoNumbersAreComparedByTheirOwner) {
   EXPECT_FALSE(square.sizes(Shape{-1, -2}));
 }
 
+TEST(TileTest, OperandsOfWgmmaGetTheWidestSwizzleThatFits) {
+  const auto wide = Tile::wgmma_a("M", "K", "bf16");
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->layout, TileLayout::Swizzle128);
+  EXPECT_THAT(wide->box, ElementsAre(64, 64));
+  const auto narrow = Tile::wgmma_b(16, 32, "bf16");
+  EXPECT_EQ(narrow->layout, TileLayout::Swizzle64);
+  EXPECT_THAT(narrow->box, ElementsAre(16, 32));
+  const auto several = Tile::wgmma_a("M", "K", "e4m3", 128, 256);
+  EXPECT_EQ(several->layout, TileLayout::Swizzle128);
+  EXPECT_THAT(several->box, ElementsAre(128, 128));
+  EXPECT_EQ(Tile::wgmma_a("M", "K", "f32", 128, 4)->layout, TileLayout::Row);
+  EXPECT_THAT(tile_said(Tile::wgmma_b("K", "N", "T")), HasSubstr("not 'T'"));
+}
+
 TEST(TileTest, PartsThatDoNotFitEachOtherAreRefused) {
   for (const auto& [tile, why] : std::vector<std::pair<Tile, std::string>>{
            {{.dims = {-1}}, "dimension -1 is negative"},
