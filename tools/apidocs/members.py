@@ -69,7 +69,7 @@ def _doc_of_constant(tree: ast.Module, node: ast.Assign) -> list[str]:
 
 
 def _class(package: Package, module: str, node: ast.ClassDef, name: str) -> list[str]:
-    members = _members(package, module, node)
+    members = class_members(package, module, node)
     bases = [ast.unparse(base).split(".")[-1] for base in node.bases]
     constructor = members.pop("__init__", None)
     if isinstance(constructor, ast.FunctionDef):
@@ -96,14 +96,14 @@ def _class(package: Package, module: str, node: ast.ClassDef, name: str) -> list
     return [*lines, *([""] if fields else []), *fields, *methods]
 
 
-def _members(package: Package, module: str, node: ast.ClassDef) -> dict[str, ast.stmt]:
+def class_members(package: Package, module: str, node: ast.ClassDef) -> dict[str, ast.stmt]:
     """Members by name, those of bases in the same module first."""
     found: dict[str, ast.stmt] = {}
     for base in node.bases:
         if isinstance(base, ast.Name):
             for statement in package.tree(module).body:
                 if isinstance(statement, ast.ClassDef) and statement.name == base.id:
-                    found |= _members(package, module, statement)
+                    found |= class_members(package, module, statement)
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef):
             found[statement.name] = statement

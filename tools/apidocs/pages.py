@@ -56,12 +56,22 @@ def _module(name: str) -> str:
     return name if name == "pyptx" else f"pyptx.{name}"
 
 
+def source_of(name: str) -> str:
+    """Return the module that defines a page's names."""
+    # `ptx` is filled from the extension when it is imported; its stub says with what.
+    return "pyptx._core.ptx" if name == "ptx" else _module(name)
+
+
 def _index(package: Package) -> str:
     lines = [_NOTE, "", "# The Python API", "", "| namespace | what it is |", "|---|---|"]
     for name in NAMESPACES:
         first = prose(package.doc(_module(name)) or package.doc("pyptx")).split("\n")[0]
         lines.append(f"| [`{_module(name)}`]({name}.md) | {first} |")
     operand = package.tree("pyptx._operand")
+    lines += [
+        "",
+        "[C++](cpp/README.md) has its own pages, and [a table](surfaces.md) of what is what in it.",
+    ]
     lines += ["", "## Names in signatures", "", "What an argument may be:", ""]
     lines += [
         f"- `{node.target.id}`: `{ast.unparse(node.value)}`"
@@ -74,9 +84,7 @@ def _index(package: Package) -> str:
 
 
 def _page(package: Package, name: str, folders: Folders) -> str:
-    module = _module(name)
-    # `ptx` is filled from the extension when it is imported; its stub says with what.
-    source = "pyptx._core.ptx" if name == "ptx" else module
+    module, source = _module(name), source_of(name)
     lines = [_NOTE, "", f"# `{module}`", "", prose(_package_doc(package, module))]
     lines += _section(package, module, source, folders.table)
     if name == "ptx":
