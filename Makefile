@@ -10,10 +10,11 @@
 # make aarch64  the C++ tests for another processor, cross-built and emulated
 # make docs   the guide, the API and the instruction reference as HTML in build/docs
 # make bench  ratios against named peers, the emulator against its goals
+# make consumers  outside projects against the library: each way to find it, two compilers, sanitizers
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  a wheel in dist/, for the systems its tag names
-.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged
+.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged consumers
 
 PYTHON ?= python3
 VENV := .venv
@@ -75,6 +76,19 @@ tsan: $(READY)
 	cmake --preset tsan -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
 	cmake --build --preset tsan -j $(JOBS)
 	ctest --preset tsan -j $(JOBS)
+
+# Outside projects: static and shared libraries, CMake's package, pkg-config and FetchContent, g++ and
+# clang, sanitizers. What the compilers say of misuses too.
+consumers: build
+	./tools/system_packages.sh consumers
+	cmake -S . -B build/shared -G Ninja -DCMAKE_BUILD_TYPE=Release -DPYPTX_SHARED=ON \
+	  -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null
+	cmake --build build/shared -j $(JOBS) --target pyptx_development
+	set -e; for preset in asan tsan; do \
+	  cmake --preset $$preset -DPython_EXECUTABLE=$(BIN)/python $(CCACHE) >/dev/null; \
+	  cmake --build --preset $$preset -j $(JOBS) --target pyptx_development; \
+	done
+	PYTHONPATH=tests $(BIN)/python tests/install/consumers.py
 
 # The C++ tests for linux-aarch64, cross-built and run under qemu-user, less those that start programs.
 aarch64: $(READY)

@@ -65,6 +65,10 @@ foreach(name ${names})
   list(APPEND targets pyptx_part_${name})
 endforeach()
 
+# All that component development installs.
+add_custom_target(pyptx_development)
+add_dependencies(pyptx_development ${targets} pyptx_command pyptx_torch)
+
 # The same for those who build without CMake.
 if(PYPTX_SHARED)
   set(pkg_config_libraries "-lpyptx")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes sure of the few things that do not come from PyPI: a C++20 compiler, and for the argument
 #   tests  GoogleTest
+#   consumers  clang and pkg-config
 #   fuzz   clang and its run-time libraries, for libFuzzer
 #   aarch64  the cross compiler, the emulator of its programs and GoogleTest's sources
 # Installs them with apt-get where it may, and says what is missing where it may not.
@@ -17,6 +18,10 @@ if [ "${1:-}" = aarch64 ]; then
   command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || missing="$missing g++-aarch64-linux-gnu"
   command -v qemu-aarch64 >/dev/null 2>&1 || missing="$missing qemu-user"
   [ -e /usr/src/googletest/CMakeLists.txt ] || missing="$missing googletest"
+fi
+if [ "${1:-}" = consumers ]; then
+  command -v clang++-19 >/dev/null 2>&1 || missing="$missing clang-19"
+  command -v pkg-config >/dev/null 2>&1 || missing="$missing pkgconf"
 fi
 if [ "${1:-}" = fuzz ]; then
   command -v clang++-19 >/dev/null 2>&1 || missing="$missing clang-19"

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
-import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import pyptx
+from support.compile_errors import gcc_errors
 from support.tree import ROOT
 
 GOOD = (
@@ -43,7 +44,7 @@ def consumer(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("consumer")
     steps = (
         ("cmake", "-S", ROOT / "tests/install", "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}"),
-        ("cmake", "--build", out),
+        ("cmake", "--build", out, "-j", "2"),
     )
     for step in steps:
         result = run(*step)
@@ -74,6 +75,29 @@ def test_the_licence_and_pkg_config_come_along(prefix: Path) -> None:
     assert {word.removeprefix("-l") for word in libraries} == installed
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+def test_pkg_config_says_how_to_build(prefix: Path, tmp_path: Path, compiler: str) -> None:
+    for tool in ("pkg-config", compiler):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} here")
+    (package,) = prefix.rglob("pyptx.pc")
+    flags = {}
+    for kind in ("--cflags", "--libs"):
+        told = run("pkg-config", f"--with-path={package.parent}", kind, "pyptx")
+        assert told.returncode == 0, told.stderr
+        flags[kind] = told.stdout.split()
+    source, program = tmp_path / "consumer.cpp", tmp_path / "consumer"
+    source.write_bytes((ROOT / "tests/install/consumer.cpp").read_bytes())
+    warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
+    built = run(
+        compiler, "-std=c++20", *warnings, *flags["--cflags"], source, "-o", program,
+        *flags["--libs"],
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    result = run(program, text=GOOD)
+    assert (result.returncode, result.stdout) == (0, GOOD)
+
+
 def test_an_older_language_is_one_error(prefix: Path) -> None:
     for header in ("author", "launch", "pyptx"):
         result = run(
@@ -85,21 +109,6 @@ def test_an_older_language_is_one_error(prefix: Path) -> None:
         assert "pyptx needs C++20: compile with -std=c++20" in result.stderr
 
 
-def first_errors(stderr: str) -> dict[int, str]:
-    """What g++ says first of each line of the file that it read."""
-    found: dict[int, str] = {}
-    line = 0
-    for message in stderr.replace("\u2018", "'").replace("\u2019", "'").splitlines():
-        place = re.match(r"(\S+?):(\d+):\d+: +(required from here|error: .*)", message)
-        if place is None:
-            continue
-        if "misuses.cpp" in place[1]:
-            line = int(place[2])
-        if place[3].startswith("error"):  # in a header: of the line that it is required from
-            found.setdefault(line, place[3])
-    return found
-
-
 def test_what_does_not_compile_says_what_is_wrong(prefix: Path) -> None:
     source = ROOT / "tests/install/misuses.cpp"
     result = run(
@@ -109,7 +118,7 @@ def test_what_does_not_compile_says_what_is_wrong(prefix: Path) -> None:
     lines = enumerate(source.read_text(encoding="utf-8").splitlines(), 1)
     expected = {number: line.split("  //: ")[1] for number, line in lines if "  //: " in line}
     assert len(expected) >= 40
-    found = first_errors(result.stderr)
+    found = gcc_errors(result.stderr, source)
     assert found.keys() == expected.keys()
     wrong = {
         number: (words, found[number])
@@ -137,6 +146,11 @@ def test_a_kernel_in_cpp_is_written_with_the_package_alone(consumer: Path) -> No
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(".version")
     assert "rsqrt.approx.f32" in result.stdout
+
+
+def test_threads_trace_compose_and_emulate_at_the_same_time(consumer: Path) -> None:
+    result = run(consumer.with_name("threads"))
+    assert (result.returncode, result.stdout) == (0, "96 launches, 0 wrong\n")
 
 
 def test_a_kernel_is_launched_with_the_package_alone(consumer: Path) -> None:
