@@ -14,7 +14,7 @@
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  a wheel in dist/, for the systems its tag names
-.PHONY: all demo test lint bench certify corpus judges reference coverage results stubs docs api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged consumers
+.PHONY: all demo test lint bench certify corpus judges reference coverage results layouts stubs docs api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged consumers
 
 PYTHON ?= python3
 VENV := .venv
@@ -126,6 +126,10 @@ coverage: build
 results: build
 	PYTHONPATH=tools:python $(BIN)/python -m results --out docs/results
 
+# The pictures of docs/guide/layouts.md, anew from pyptx.layout.
+layouts: build
+	PYTHONPATH=tools:python $(BIN)/python -m layouts --out docs/guide/pictures
+
 # The texts of tests/unit/text/bad_input_test.cpp at full size: what each is refused with, its time
 # and the memory it takes beyond the text itself.
 BAD_INPUT_BYTES ?= 100000000
@@ -206,6 +210,7 @@ lint: build
 	PYTHONPATH=tools $(BIN)/python -m apidocs --check docs/api
 	PYTHONPATH=tools:python $(BIN)/python -m record.coverage --check docs/emulator
 	PYTHONPATH=tools:python $(BIN)/python -m results --check docs/results
+	PYTHONPATH=tools:python $(BIN)/python -m layouts --check docs/guide/pictures
 	$(BIN)/python tools/lint/words.py
 	$(BIN)/python tools/lint/named.py
 	$(BIN)/ruff check .

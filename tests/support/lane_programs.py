@@ -43,6 +43,7 @@ def run(
     `body(registers, address)` emits; `address` is that of the shared image, aligned to 1024.
     """
     image = np.zeros(1024, np.uint8) if shared is None else shared
+    size = image.size
     flat = np.concatenate([image, *[_bytes_of(one) for one in given.values()]])
     bits = {name: 8 * one.dtype.itemsize for name, one in given.items()}
     sizes = {name: one.shape[1] for name, one in given.items()}
@@ -51,15 +52,15 @@ def run(
     def trace(X, Y):
         source, target = ptx.global_ptrs(X, Y)
         tid = reg.from_(ptx.special.tid.x(), u32)
-        room = smem.alloc(u32, (image.size // 4,), align=1024, name="image")
+        room = smem.alloc(u32, (size // 4,), align=1024, name="image")
         address = room.address()
-        with ptx.range_(tid, image.size // 4, threads) as word:
+        with ptx.range_(tid, size // 4, threads) as word:
             value = reg.scalar(b32)
             ptx.inst.ld.global_.b32(value, ptx.addr(source + (reg.from_(word, u64) << 2)))
             ptx.inst.st.shared.b32(ptx.addr(address + (word << 2)), value)
         ptx.bar.sync(0)
         registers = {}
-        offset = image.size
+        offset = size
         for name, count in sizes.items():
             registers[name] = _array(count, bits[name])
             offset = _move(registers[name], bits[name], source, offset, tid, threads, is_load=True)
@@ -67,11 +68,11 @@ def run(
             registers[name] = registers.get(name) or _array(count, width)
         body(registers, address)
         ptx.bar.sync(0)
-        with ptx.range_(tid, image.size // 4, threads) as word:
+        with ptx.range_(tid, size // 4, threads) as word:
             value = reg.scalar(b32)
             ptx.inst.ld.shared.b32(value, ptx.addr(address + (word << 2)))
             ptx.inst.st.global_.b32(ptx.addr(target + (reg.from_(word, u64) << 2)), value)
-        offset = image.size
+        offset = size
         for name, (_, width) in results.items():
             offset = _move(registers[name], width, target, offset, tid, threads, is_load=False)
         ptx.ret()

@@ -85,6 +85,11 @@ def canonical(
     Swizzle, leading and stride bytes of an operand tile; ValueError where there are none.
     """
 
+def k_advance(element_bytes: int, mn: int, k: int, mn_major: bool, swizzle: str, start: int) -> int:
+    """
+    Bytes from a tile to where a descriptor of its columns from `start` on begins.
+    """
+
 def swizzled(mode: str, addresses: Sequence[int]) -> list[int]:
     """Where the bytes at addresses lie."""
 

@@ -11,7 +11,7 @@ from pyptx._layout.descriptors import ENCODERS
 from pyptx._layout.picture import Cell, Grid, Picture
 from pyptx._layout.refusals import refuse_argument, refuse_unknown, refuse_value
 
-SWIZZLES = ("none", "32B", "64B", "128B", "128B_atom32")
+SWIZZLES = ("none", "32B", "64B", "128B", "128B_32B")
 _MN_BYTES = {"wgmma": False, "tcgen05": True}  # whether an MN-major tile may have bytes
 _CHUNK = 16  # bytes that every swizzle leaves together
 _LINE = 128  # bytes of all the banks
@@ -38,7 +38,7 @@ def element_bytes(dtype: object) -> int:
 def swizzle(mode: str | None, *, rows: int | None = None, start: int = 0) -> Picture:
     """Draw where a swizzle puts each 16 bytes of a tile whose rows are as wide as its pattern.
 
-    `mode` is "32B", "64B", "128B", "128B_atom32" (tcgen05's, in units of 32 bytes) or None. `start`
+    `mode` is "32B", "64B", "128B", "128B_32B" (tcgen05's, in units of 32 bytes) or None. `start`
     is the shared address at which the tile begins: the pattern hangs on addresses, not on tiles.
     """
     mode = mode_of(mode)
@@ -127,8 +127,17 @@ def tile(
         mode, leading, stride = core.canonical(size, mn, k, is_mn, wanted, _MN_BYTES[of])
     except ValueError as error:
         refuse_value("the tile", error)
-    bits = ENCODERS[of](start, leading, stride, swizzle=mode)
-    at = core.addresses(of, bits, is_mn, size, mn, k)
+    depth = 32 // size  # of one instruction
+    starts = [core.k_advance(size, mn, k, is_mn, mode, i) for i in range(0, k, depth)]
+    named = [ENCODERS[of](start + one, leading, stride, swizzle=mode) for one in starts]
+    parts = [core.addresses(of, bits, is_mn, size, mn, depth) for bits in named]
+    at = [
+        address
+        for row in range(mn)
+        for part in parts
+        for address in part[row * depth : (row + 1) * depth]
+    ]
+    bits = named[0]
     name = getattr(dtype, "name", dtype)
     lines, length = (k, mn) if is_mn else (mn, k)
     per = _CHUNK // size
@@ -166,8 +175,14 @@ def tile(
         (
             f"descriptor 0x{bits:016x}: leading byte offset {leading}, stride byte offset "
             f"{stride}, swizzle {mode}.",
+            f"An instruction takes {depth} of K: those from k on begin at byte "
+            f"{', '.join(str(at) for at in starts[:8])}{', ...' if len(starts) > 8 else ''}.",
         ),
         facts={
+            "shape": (mn, k),
+            "element_bytes": size,
+            "major": major,
+            "starts": tuple(starts),
             "swizzle": mode,
             "leading_bytes": leading,
             "stride_bytes": stride,
@@ -202,13 +217,17 @@ def banks(addresses: Sequence[int | None], *, bytes: int = 4, title: str = "") -
     conflicts = taken - len(groups)
     verdict = "no bank conflict" if not conflicts else f"{conflicts} conflicts, {ways}-way"
     return Picture(
-        title or f"{bytes} bytes by each lane: {taken} wavefronts, {verdict}",
-        f"The lanes that ask each bank for each word: {taken} wavefronts where {len(groups)} would "
+        title or f"{bytes} bytes by each lane: {_counted(taken)}, {verdict}",
+        f"The lanes that ask each bank for each word: {_counted(taken)} where {len(groups)} would "
         f"do.",
         tuple(grids),
         ("Lanes in one box want the same word, which costs nothing.",),
         facts={"wavefronts": taken, "conflicts": conflicts},
     )
+
+
+def _counted(wavefronts: int) -> str:
+    return f"{wavefronts} wavefront{'' if wavefronts == 1 else 's'}"
 
 
 def _group_grid(
@@ -237,7 +256,7 @@ def _group_grid(
         [str(turn) for turn in range(wavefronts)],
         [str(bank) for bank in range(32)],
         cells,
-        f"{lanes_text}: {wavefronts} wavefront{'s' if wavefronts > 1 else ''}",
+        f"{lanes_text}: {_counted(wavefronts)}",
         "wavefront",
         "bank",
     )

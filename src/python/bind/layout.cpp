@@ -202,6 +202,13 @@ Canonical canonical(u32 element_bytes, u32 mn, u32 k, bool is_mn_major,
           found->stride_bytes};
 }
 
+u32 k_advance(u32 element_bytes, u32 mn, u32 k, bool is_mn_major, const std::string& swizzle,
+              u32 from) {
+  const layout::OperandTile tile{element_bytes, mn, k,
+                                 is_mn_major ? layout::Major::MN : layout::Major::K, true};
+  return layout::k_advance(tile, map_swizzle(swizzle), from);
+}
+
 std::vector<u32> swizzled(const std::string& mode, const std::vector<u32>& at) {
   const layout::Tcgen05Swizzle known = tcgen05_mode(mode);
   std::vector<u32> all;
@@ -248,7 +255,7 @@ u64 sectors(const std::vector<std::optional<u64>>& given, u32 bytes) {
 }  // namespace
 
 layout::Tcgen05Swizzle tcgen05_mode(const std::string& name) {
-  if (name == "128B_atom32") return layout::Tcgen05Swizzle::B128Atom32;
+  if (name == "128B_32B") return layout::Tcgen05Swizzle::B128Atom32;
   return layout::tcgen05_swizzle(map_swizzle(name));
 }
 
@@ -263,6 +270,9 @@ void bind_layout(nb::module_& core) {
   m.def("canonical", &canonical, "element_bytes"_a, "mn"_a, "k"_a, "mn_major"_a = false,
         "swizzle"_a = nb::none(), "byte_mn"_a = false,
         "Swizzle, leading and stride bytes of an operand tile; ValueError where there are none.");
+  m.def("k_advance", &k_advance, "element_bytes"_a, "mn"_a, "k"_a, "mn_major"_a, "swizzle"_a,
+        "start"_a,
+        "Bytes from a tile to where a descriptor of its columns from `start` on begins.");
   m.def("swizzled", &swizzled, "mode"_a, "addresses"_a, "Where the bytes at addresses lie.");
   m.def(
       "swizzle_span",

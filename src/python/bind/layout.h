@@ -12,7 +12,7 @@
 
 namespace pyptx::python {
 
-/// "none", "32B", "64B", "128B" or "128B_atom32". Raises ValueError.
+/// "none", "32B", "64B", "128B" or "128B_32B". Raises ValueError.
 layout::Tcgen05Swizzle tcgen05_mode(const std::string& name);
 
 /// Descriptors, tensor maps and what a copy brings.
