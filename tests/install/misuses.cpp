@@ -16,7 +16,7 @@ void misuses(const Tensor& X, Reg a, Reg p, Address at, Shared tile, Mbarriers b
   // clang-format off
   Kernel("k", {"X", "Y"}, {}, [](const Tensor&) {});  //: takes one `const Tensor&` for each name
   Kernel("k", {"X"}, {}, [](const Tensor&, const Tensor&) {});  //: takes one `const Tensor&` for each name
-  Kernel("k", {}, {}, [](const Tensor&) {});  //: takes one `const Tensor&` for each name
+  Kernel("k", {}, {}, [](const Tensor&) {});  //: the body of a Kernel without tensors takes nothing
   Kernel("k", {"X"}, {}, [](int) {});  //: takes one `const Tensor&` for each name
   KernelOptions{.tarjet = {90}};  //: has no non-static data member named 'tarjet'
   const Reg fixed; fixed = a;  //: discards qualifiers

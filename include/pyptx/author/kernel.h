@@ -142,14 +142,19 @@ class Kernel {
   template <std::size_t N, typename F>
   Kernel(std::string name, const char* const (&tensors)[N], KernelOptions options, F body)
       : Kernel(std::move(name), std::vector<std::string>(tensors, tensors + N), std::move(options),
-               spread<N>(std::move(body))) {}
+               spread<N>(std::move(body))) {
+    static_assert(author::takes_tensors<F>(std::make_index_sequence<N>()),
+                  "the body of a Kernel takes one `const Tensor&` for each name");
+  }
 
   /// The body of a kernel without tensors takes nothing.
   template <typename F>
     requires(!std::is_convertible_v<F, Body>)
   Kernel(std::string name, author::NoTensors, KernelOptions options, F body)
       : Kernel(std::move(name), std::vector<std::string>(), std::move(options),
-               spread<0>(std::move(body))) {}
+               spread<0>(std::move(body))) {
+    static_assert(std::is_invocable_v<F&>, "the body of a Kernel without tensors takes nothing");
+  }
 
   /// Runs the body. The first mistake is the error, its places resolved. Throws nothing but what
   /// the body's own code throws. Safe on several threads as far as the body is.
@@ -161,9 +166,8 @@ class Kernel {
  private:
   template <std::size_t N, typename F>
   static Body spread(F body) {
-    constexpr bool kTakesThem = author::takes_tensors<F>(std::make_index_sequence<N>());
-    static_assert(kTakesThem, "the body of a Kernel takes one `const Tensor&` for each name");
-    if constexpr (kTakesThem) {
+    // Where it does not, the constructor says so: the compiler then shows its author's line first.
+    if constexpr (author::takes_tensors<F>(std::make_index_sequence<N>())) {
       return [body = std::move(body)](std::span<const Tensor> given) mutable {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
           body(given[I]...);
