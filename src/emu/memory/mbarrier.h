@@ -37,6 +37,8 @@ class MbarrierTable {
   /// A live mbarrier that overlaps [address, address + bytes).
   const Mbarrier* overlap(u32 address, u64 bytes) const;
   bool empty() const { return live_ == 0; }
+  /// Dead ones, too, which have address 0.
+  const std::vector<Mbarrier>& all() const { return barriers_; }
   /// A live mbarrier whose expected and copied bytes do not agree.
   const Mbarrier* unbalanced() const;
 

@@ -105,7 +105,7 @@ Step Observer::run(Warp& warp, const Inst& inst, u32 mask) {
   if (access.kind != MemoryAccess::Kind::None) measure(warp, inst, access, mask);
   if (timeline_.is_on()) timeline_.start(warp);
   if (timeline_.is_on() && is_arrival(observed_.program, inst)) {
-    timeline_.arrive(warp, static_cast<u32>(lane_address(warp, inst, Warp::first_lane(mask))));
+    timeline_.arrive(warp, static_cast<u32>(lane_address(warp, inst, Warp::first_lane(mask))), pc);
   }
   const Step step = observed_.handlers[pc](warp, inst, mask);
   if (timeline_.is_on()) timeline_.finish(warp, pc, mask, step);

@@ -44,9 +44,12 @@ void Timeline::finish(const Warp& warp, u32 pc, u32 mask, Step step) {
     event.address = split.wait.address;
     time.waits[lane] = event;
     time.released[lane] = 0;
+    time.by[lane] = {};
     time.waiting |= 1U << lane;
   } else {
-    if (cluster_.progress != seen_progress_) event.start = release(time.now, pc);
+    if (cluster_.progress != seen_progress_) {
+      event.start = release(time.now, pc, {event.rank, event.warp, pc, true, false});
+    }
     if (event.start > time.now) add_wait(warp, pc, time.now, event.start);
     event.end = time.now = event.start + 1;
     add(event);
@@ -64,12 +67,41 @@ void Timeline::add_wait(const Warp& warp, u32 pc, u64 start, u64 end) {
   event.pc = pc;
   event.start = start;
   event.end = end;
+  event.by = last_to_come_;
   add(event);
 }
 
-void Timeline::arrive(const Warp& warp, u32 address) {
-  u64& last = arrivals_[address];
-  last = std::max(last, of(warp).now);
+void Timeline::arrive(const Warp& warp, u32 address, u32 pc) {
+  Arrivals& at = arrivals_[address];
+  const u64 now = of(warp).now;
+  if (now < at.last) return;
+  at.last = now;
+  at.by = {warp.cta->rank, warp.id, pc, true, false};
+}
+
+void Timeline::end_phases(u64 when, const Cause& by) {
+  for (const auto& cta : cluster_.ctas) {
+    for (const Mbarrier& barrier : cta->mbarriers.all()) {
+      if (barrier.address == 0) continue;
+      const u32 address = cta->rank << kRankShift | barrier.address;
+      Arrivals& at = arrivals_[address];
+      if (barrier.phase < at.phase) at.phase = barrier.phase;  // initialised anew
+      if (barrier.phase == at.phase) continue;
+      const bool is_late = at.last > when;
+      TimelineEvent event;
+      event.kind = TimelineEvent::Kind::Phase;
+      event.rank = cta->rank;
+      event.address = barrier.address;
+      event.number = at.phase;
+      event.start = at.since;
+      event.end = std::max(std::max(when, at.last) + 1, at.since);
+      event.by = is_late ? at.by : by;
+      event.pc = event.by.pc;
+      at.phase = barrier.phase;
+      at.since = event.end;
+      add(event);
+    }
+  }
 }
 
 void Timeline::end_waits(WarpTime& time, u32 lanes) {
@@ -79,18 +111,21 @@ void Timeline::end_waits(WarpTime& time, u32 lanes) {
     const bool is_matrix = event.wait == Wait::Kind::WgmmaGroups;
     time.now = std::max(time.now, is_matrix ? last_landing_ : time.released[lane]);
     event.end = time.now;
+    event.by = is_matrix ? last_landed_ : time.by[lane];
     if (event.end > event.start) add(event);
   }
   time.waiting &= ~lanes;
 }
 
-u64 Timeline::release(u64 when, u32 pc) {
+u64 Timeline::release(u64 when, u32 pc, const Cause& by) {
   seen_progress_ = cluster_.progress;
+  end_phases(when, by);
   const auto spelling = [&](u32 at) {
     return cluster_.program->source(cluster_.program->code[at]).spelling;
   };
-  std::vector<u64*> together;  // released by a barrier: when the last of them has come
+  std::vector<std::pair<u64*, Cause*>> together;  // at a barrier: until the last of them has come
   u64 last = when;
+  last_to_come_ = by;
   bool is_one_of_them = false;
   for (const auto& cta : cluster_.ctas) {
     for (Warp& warp : cta->warps) {
@@ -105,16 +140,24 @@ u64 Timeline::release(u64 when, u32 pc) {
         const TimelineEvent& wait = time.waits[lane];
         if (split.wait.kind == Wait::Kind::Mbarrier) {
           const u32 address = split.wait.rank << kRankShift | split.wait.address;
-          time.released[lane] = std::max(when, arrivals_[address]) + 1;
+          const Arrivals& at = arrivals_[address];
+          time.released[lane] = std::max(when, at.last) + 1;
+          time.by[lane] = at.last > when ? at.by : by;
           continue;
         }
-        together.push_back(&time.released[lane]);
-        last = std::max(last, wait.start);
+        together.emplace_back(&time.released[lane], &time.by[lane]);
+        if (wait.start > last) {
+          last = wait.start;
+          last_to_come_ = {wait.rank, wait.warp, wait.pc, true, false};
+        }
         is_one_of_them = is_one_of_them || (pc != ~0U && spelling(wait.pc) == spelling(pc));
       }
     }
   }
-  for (u64* released : together) *released = last;
+  for (const auto& [released, cause] : together) {
+    *released = last;
+    *cause = last_to_come_;
+  }
   return is_one_of_them ? last : when;
 }
 
@@ -140,8 +183,12 @@ void Timeline::land(u64 ticket) {
   }
   event.end = when;
   add(event);
-  last_landing_ = std::max(last_landing_, when);
-  release(when, ~0U);
+  const Cause by{event.rank, event.warp, event.pc, true, true};
+  if (when >= last_landing_) {
+    last_landing_ = when;
+    last_landed_ = by;
+  }
+  release(when, ~0U, by);
 }
 
 void Timeline::close() {

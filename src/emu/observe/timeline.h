@@ -19,18 +19,30 @@ namespace pyptx::emu {
 
 struct Cluster;
 
+/// Who made something happen: an instruction of a warp, or what it had under way.
+struct Cause {
+  u32 rank = 0;
+  u32 warp = 0;
+  u32 pc = 0;
+  bool is_known = false;
+  bool is_operation = false;
+};
+
 struct TimelineEvent {
-  enum class Kind : u8 { Instruction, Wait, Operation };
+  /// A phase is one of an mbarrier, from the end of the one before it.
+  enum class Kind : u8 { Instruction, Wait, Operation, Phase };
   Kind kind = Kind::Instruction;
   Wait::Kind wait = Wait::Kind::None;
   u32 rank = 0;  // of the CTA
   u32 warp = 0;  // in the CTA
   u32 pc = 0;
   u32 mask = 0;
-  u32 address = 0;  // of a barrier that is waited for
+  u32 address = 0;  // of a barrier that is waited for; of the mbarrier of a phase
+  u64 number = 0;   // of a phase
   u64 start = 0;
   u64 end = 0;
   u64 bytes = 0;  // of an operation
+  Cause by;       // that ended a wait or a phase
 };
 
 class Timeline {
@@ -43,7 +55,7 @@ class Timeline {
   u64 issue(const Warp& warp, u32 pc, u64 bytes);
   void land(u64 ticket);
   /// The warp arrives at the mbarrier at this shared address.
-  void arrive(const Warp& warp, u32 address);
+  void arrive(const Warp& warp, u32 address, u32 pc);
 
   const std::vector<TimelineEvent>& events() const { return events_; }
   u64 dropped() const { return dropped_; }
@@ -56,13 +68,23 @@ class Timeline {
     u32 waiting = 0;  // a bit for the lowest lane of each split that waits
     std::array<TimelineEvent, kLanes> waits{};
     std::array<u64, kLanes> released{};
+    std::array<Cause, kLanes> by{};
+  };
+  /// The latest arrival at an mbarrier, and the phase that it is in.
+  struct Arrivals {
+    u64 last = 0;
+    Cause by;
+    u64 phase = 0;
+    u64 since = 0;
   };
 
   WarpTime& of(const Warp& warp);
   void end_waits(WarpTime& time, u32 lanes);
   /// Whoever can go on since the last event, which happened at `when`, goes on. Gives when the
   /// instruction at `pc` that made the event runs: with those that it met at a barrier.
-  u64 release(u64 when, u32 pc);
+  u64 release(u64 when, u32 pc, const Cause& by);
+  /// Notes the phases that have ended since the last event, which happened at `when`.
+  void end_phases(u64 when, const Cause& by);
   void add_wait(const Warp& warp, u32 pc, u64 start, u64 end);
   void add(const TimelineEvent& event);
 
@@ -72,7 +94,9 @@ class Timeline {
   u64 seen_progress_ = 0;
   u64 last_landing_ = 0;
   const Warp* running_ = nullptr;
-  std::unordered_map<u32, u64> arrivals_;  // the last at each mbarrier
+  std::unordered_map<u32, Arrivals> arrivals_;  // by the address of the mbarrier
+  Cause last_landed_;
+  Cause last_to_come_;  // to the barrier that the last event was about
   std::vector<WarpTime> warps_;
   std::vector<TimelineEvent> flying_;  // by ticket - 1; end == 0: still under way
   std::vector<TimelineEvent> events_;

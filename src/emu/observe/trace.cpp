@@ -4,10 +4,12 @@
 // and matrix operations under way. One microsecond of the trace is one step.
 #include <bit>
 #include <charconv>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "machine/cluster.h"
 #include "observe/timeline.h"
@@ -17,6 +19,9 @@ namespace pyptx::emu {
 namespace {
 
 using diag::json_quote;
+
+/// No CTA has so many warps.
+constexpr u64 kFirstBarrierTrack = 1000;
 
 /// Texts and numbers, appended to one text: a trace has a million events.
 template <typename... Parts>
@@ -41,7 +46,7 @@ class ClusterText {
   /// Room for so many events at once: a text that grows is copied, into pages that are new each
   /// time.
   void reserve(std::size_t events) {
-    constexpr std::size_t kEventBytes = 192;  // what is not filled is never touched
+    constexpr std::size_t kEventBytes = 208;  // what is not filled is never touched
     text_.reserve(events * kEventBytes);
   }
 
@@ -67,10 +72,14 @@ class ClusterText {
         track_and_line(event);
         put(text_, ",\"lanes\":", static_cast<u32>(std::popcount(event.mask)), "}}");
         return;
+      case TimelineEvent::Kind::Phase:
+        phase(event);
+        return;
       case TimelineEvent::Kind::Wait:
         put(text_, ",\n{\"ph\":\"X\",\"cat\":\"wait\",\"name\":", json_quote(wait_name(event)),
             ",\"ts\":", event.start, ",\"dur\":", event.end - event.start);
         track_and_line(event);
+        cause(event.by);
         put(text_, "}}");
         return;
       case TimelineEvent::Kind::Operation:
@@ -96,7 +105,35 @@ class ClusterText {
 
   void track_and_line(const TimelineEvent& event) {
     track(event);
-    put(text_, ",\"args\":{\"line\":", labels_.lines[event.pc]);
+    put(text_, ",\"args\":{\"line\":", labels_.lines[event.pc], ",\"pc\":", event.pc);
+  }
+
+  /// Who ended it: where, and on which track.
+  void cause(const Cause& by) {
+    if (!by.is_known) return;
+    put(text_, ",\"by\":\"", by.is_operation ? "operation of warp " : "warp ", by.warp,
+        "\",\"by_line\":", labels_.lines[by.pc], ",\"by_pc\":", by.pc,
+        ",\"by_pid\":", process(by.rank), ",\"by_tid\":", by.warp);
+  }
+
+  /// A track for each mbarrier of a CTA, below its warps.
+  void phase(const TimelineEvent& event) {
+    const u64 pid = process(event.rank);
+    const auto [at, is_new] = barriers_.try_emplace({event.rank, event.address}, barriers_.size());
+    const u64 tid = kFirstBarrierTrack + at->second;
+    if (is_new) {
+      const Warp& warp = cluster_.ctas[event.rank]->warps[0];
+      const std::string name =
+          "mbarrier " +
+          describe_address(warp, Space::Shared, event.rank << kRankShift | event.address);
+      put(text_, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", pid, ",\"tid\":", tid,
+          ",\"args\":{\"name\":", json_quote(name), "}}");
+    }
+    put(text_, ",\n{\"ph\":\"X\",\"cat\":\"phase\",\"name\":\"phase ", event.number,
+        "\",\"ts\":", event.start, ",\"dur\":", event.end - event.start, ",\"pid\":", pid,
+        ",\"tid\":", tid, ",\"args\":{\"line\":", labels_.lines[event.pc], ",\"pc\":", event.pc);
+    cause(event.by);
+    put(text_, "}}");
   }
 
   void operation(std::string_view phase, const TimelineEvent& event, u64 when) {
@@ -126,6 +163,7 @@ class ClusterText {
   const TraceLabels& labels_;
   std::string text_;
   u64 operations_ = 0;
+  std::map<std::pair<u32, u32>, u64> barriers_;  // rank and address
 };
 
 }  // namespace

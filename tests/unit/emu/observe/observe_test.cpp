@@ -170,6 +170,42 @@ TEST(Trace, TellsInstructionsAndWaits) {
   EXPECT_THAT(text, HasSubstr(R"("events_left_out":0)"));
 }
 
+TEST(Trace, TellsWhoEndedAWait) {
+  Bench bench(
+      entry("mov.u32 %r0, %tid.x;\nsetp.ge.u32 %p0, %r0, 32;\n@%p0 bra WAIT;\n"
+            "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nWAIT:\nbar.sync 0;\nret;"));
+  bench.launch.block = {64, 1, 1};
+  std::ostringstream trace;
+  bench.launch.options.trace = &trace;
+  bench.run();
+  // Warp 0 came last.
+  EXPECT_THAT(trace.str(), HasSubstr(R"("pc":6,"by":"warp 0","by_line":"test.ptx:)"));
+  EXPECT_THAT(trace.str(), HasSubstr(R"("by_pc":6,"by_pid":0,"by_tid":0}})"));
+  EXPECT_THAT(trace.str(), Not(HasSubstr(R"("by":"warp 1")")));
+}
+
+TEST(Trace, ShowsThePhasesOfAnMbarrier) {
+  // Two arrivals end a phase; warp 1 comes later, and warp 0 waits for it twice.
+  Bench bench(
+      entry("mov.u32 %r0, %tid.x;\nmov.u32 %r1, bar;\nsetp.eq.u32 %p0, %r0, 0;\n"
+            "@%p0 mbarrier.init.shared.b64 [%r1], 64;\nbar.sync 0;\n"
+            "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra ARRIVE;\nmov.u32 %r2, 0;\nmov.u32 %r2, 0;\n"
+            "ARRIVE:\nmbarrier.arrive.shared.b64 _, [%r1];\n"
+            "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0;\n@!%p2 bra WAIT;\n"
+            "mbarrier.arrive.shared.b64 _, [%r1];\nret;",
+            ".shared .align 8 .b8 bar[8];\n"));
+  bench.launch.block = {64, 1, 1};
+  std::ostringstream trace;
+  bench.launch.options.trace = &trace;
+  bench.run();
+  const std::string text = trace.str();
+  EXPECT_THAT(text, HasSubstr(R"("tid":1000,"args":{"name":"mbarrier )"));
+  EXPECT_THAT(text, HasSubstr(R"("cat":"phase","name":"phase 0","ts":0)"));
+  EXPECT_THAT(text, HasSubstr(R"("cat":"phase","name":"phase 1")"));
+  const std::size_t first = text.find(R"("name":"phase 0")");
+  EXPECT_THAT(text.substr(first, 200), HasSubstr(R"("by":"warp 1")"));
+}
+
 TEST(Trace, LeavesOutWhatIsTooMuch) {
   Bench bench(entry("mov.u32 %r0, 0;\nmov.u32 %r1, 1;\nmov.u32 %r2, 2;\nret;"));
   std::ostringstream trace;
