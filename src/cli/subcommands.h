@@ -23,6 +23,9 @@ int isa(std::span<const std::string> words, Streams& streams);
 int doctor_here(std::span<const std::string> words, Streams& streams);
 /// pyptx layout is Python's: says so.
 int layout_elsewhere(std::span<const std::string> words, Streams& streams);
+/// So are these.
+int view_elsewhere(std::span<const std::string> words, Streams& streams);
+int sass_elsewhere(std::span<const std::string> words, Streams& streams);
 /// pyptx run.
 int run_entry(std::span<const std::string> words, Streams& streams);
 
