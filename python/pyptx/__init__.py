@@ -31,6 +31,7 @@ from pyptx._errors import (
     VerifyError,
 )
 from pyptx._intrinsic import intrinsic
+from pyptx._reprs import set_reprs
 from pyptx._tune import Trial, Tuned, tune
 from pyptx._verify import verify
 from pyptx.kernel import kernel
@@ -39,6 +40,7 @@ from pyptx.specs import Layout, Tile
 from pyptx.torch_support import differentiable_kernel
 
 __version__ = "0.1.0"
+set_reprs()
 
 __all__ = [
     "ArgumentTypeError",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from os import PathLike, fsencode
 from typing import Any
 
-from pyptx import _core, _toolchain
+from pyptx import _core, _progress, _toolchain
 from pyptx._call import bound_graph, first_call
 from pyptx._call.element_types import framework_name
 from pyptx._call.refusals import refuse
@@ -203,7 +203,8 @@ class Launch:
             _core.decode(self.settled.image)
             return
         _toolchain.announce_folders()
-        _core.prepare(self.settled.image, ordinal)
+        with _progress.shown(f"assembling {self.settled.name}"):
+            _core.prepare(self.settled.image, ordinal)
 
     def teach(self, device_type: str) -> None:
         """Let the C entry answer for ordinary tensors and arrays of this device type."""

@@ -20,7 +20,7 @@ from torch.autograd.graph import increment_version
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from pyptx import _core, _toolchain
+from pyptx import _core, _progress, _toolchain
 from pyptx._call import first_call
 from pyptx._call.element_types import framework_name, ptx_name
 from pyptx._call.refusals import refuse
@@ -285,7 +285,8 @@ def run_plain(
     if device.type == "cuda":
         stream = torch.cuda.current_stream(device).cuda_stream
         pointers = [array.pointer for array in memory]
-        _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
+        with _progress.shown(f"assembling {kernel.signature.name}"):  # unless it is known
+            _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
     else:
         read_only = first_call.read_only_count(kernel)
         fresh = len(results) if outs is None else 0

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from pyptx import _progress
 from pyptx._tune import build, memory
 from pyptx._tune.arguments import Arguments
 from pyptx._tune.assemble import assembled
@@ -111,13 +112,16 @@ def run(
     if kept is not None and (best := memory.recalled(candidates, kept)) is not None:
         return tuning.result(best, "remembered", started)
     timeout = TIMEOUT[arguments.ordinal is None] if wishes.timeout is None else wishes.timeout
-    with Runner(
-        arguments,
-        tuning.column_major(),
-        timeout=timeout,
-        cold=wishes.cold,
-        isolate=wishes.isolate,
-    ) as runner:
+    with (
+        _progress.shown(f"tuning {tuning.name}") as tuning.line,
+        Runner(
+            arguments,
+            tuning.column_major(),
+            timeout=timeout,
+            cold=wishes.cold,
+            isolate=wishes.isolate,
+        ) as runner,
+    ):
         standing = memory.resumed(candidates, kept)
         tuning.prepare(runner, wishes, is_checked=standing is not None)
         if is_static:
@@ -137,6 +141,7 @@ class _Tuning:
         self.kernel = kernel
         self.arguments = arguments
         self.candidates = candidates
+        self.line = _progress.Line("")
 
     @property
     def name(self) -> str:
@@ -181,7 +186,10 @@ class _Tuning:
             opened = pool.submit(runner.open)  # takes as long as assembling
             fresh = self.alive()
             while fresh:
-                for candidate, saved in assembled(fresh, self.arguments, wishes.jobs):
+                for number, (candidate, saved) in enumerate(
+                    assembled(fresh, self.arguments, wishes.jobs), 1
+                ):
+                    self._say(f"{number} of {len(fresh)} configurations assembled")
                     runner.add(candidate.index, saved)
                     opened.result()
                     if not is_checked:
@@ -194,6 +202,9 @@ class _Tuning:
             total = len(check.wrong) + len(check.right)
             notes = [f"the first is {check.right[0].configuration}", *why[:MOST_NOTES]]
             fail("PTX0834", len(check.wrong), total, self.name, notes=notes)
+
+    def _say(self, what: str) -> None:
+        self.line.say(f"tuning {self.name}: {what}")
 
     def _revived(self) -> list[Candidate]:
         """Take back what was pruned for a candidate that cannot be used after all."""
@@ -226,6 +237,7 @@ class _Tuning:
         arms = [candidate.index for candidate in self.alive()]
         now = standing or Standing({}, arms, 0, {})
         left = list(now.alive)
+        self._say(f"timing {len(arms)} configurations")
         for _ in search(arms, runner.time, rungs, before=now):
             for index, error in now.failed.items():
                 by_index[index].drop(error.status, error.why)
@@ -235,6 +247,7 @@ class _Tuning:
                 by_index[index].trial.why = f"left out after rung {now.rung} of {len(rungs)}"
             left = list(now.alive)
             record.write(memory.found_so_far(self.candidates, now))
+            self._say(f"rung {now.rung} of {len(rungs)}, {len(left)} configurations left")
         for candidate in self.alive():
             candidate.trial.status = "timed"
         return by_index[now.alive[0]]
