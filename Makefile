@@ -14,7 +14,7 @@
 # make certify  the instruction table against ptxas, in full (long: made for many cores)
 # make corpus   PTX of CUDA programs: round trip, verification, machine code (about half an hour)
 # make wheel  a wheel in dist/, for the systems its tag names
-.PHONY: all demo test lint bench certify corpus judges reference coverage results layouts stubs docs api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged consumers
+.PHONY: all demo test lint bench certify corpus judges reference coverage results layouts stubs docs screenshots api-pages wheel build sanitized tests-cpp tests-python tsan aarch64 format clean fuzz bad-input cache-torture pythons damaged consumers
 
 PYTHON ?= python3
 VENV := .venv
@@ -171,6 +171,10 @@ stubs: build
 # The pages of docs/api, anew from the package's sources and stubs.
 api-pages: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m apidocs --out docs/api
+
+# docs/images, anew: the page of kernels of the examples, in a browser.
+screenshots: build
+	PYTHONPATH=tools:python $(BIN)/python -m screenshots --out docs/images
 
 # Offline once the generator is installed; a broken link or a page in no table of contents fails.
 DOCS_READY := $(VENV)/.ready-docs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Makes sure of the few things that do not come from PyPI: a C++20 compiler, and for the argument
-#   tests  GoogleTest
+#   tests  GoogleTest; a browser, for the pages that pyptx writes
 #   consumers  clang and pkg-config
 #   fuzz   clang and its run-time libraries, for libFuzzer
 #   aarch64  the cross compiler, the emulator of its programs and GoogleTest's sources
@@ -13,6 +13,9 @@ python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3
 if [ "${1:-}" = tests ]; then
   [ -e /usr/include/gtest/gtest.h ] || missing="$missing libgtest-dev"
   [ -e /usr/include/gmock/gmock.h ] || missing="$missing libgmock-dev"
+  command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+  # Pages are shown in a fixed width; a screenshot is the same wherever it is made.
+  [ -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf ] || missing="$missing fonts-dejavu-core"
 fi
 if [ "${1:-}" = aarch64 ]; then
   command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || missing="$missing g++-aarch64-linux-gnu"

@@ -19,6 +19,10 @@ def main() -> int:
         from pyptx._layout import command
 
         return command.main(words[1:])
+    if words[:1] in (["view"], ["sass"]):
+        from pyptx._view import command as view_command
+
+        return view_command.main(words)
     try:
         return _core.command(words)
     except KeyboardInterrupt:  # the command has said where it was

@@ -56,11 +56,15 @@ def set_reprs() -> None:
         kind: Any = _core
         for name in path.split("."):
             kind = getattr(kind, name)
-        kind.__repr__ = _repr_of(kind.__name__, words)
+        kind.__repr__ = _repr_of(kind, words)
 
 
-def _repr_of(name: str, words: Callable[[Any], str]) -> Callable[[Any], str]:
-    def shown(self: Any) -> str:
+def _repr_of(kind: Any, words: Callable[[Any], str]) -> Callable[[Any], str]:
+    name = kind.__name__
+
+    def __repr__(self: Any) -> str:
         return f"<{name} {words(self)}>"
 
-    return shown
+    # Its class's own, for whoever asks where it is from.
+    __repr__.__module__, __repr__.__qualname__ = kind.__module__, f"{kind.__qualname__}.__repr__"
+    return __repr__

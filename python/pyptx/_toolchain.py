@@ -116,21 +116,23 @@ def disassemble(cubin: bytes) -> str:
     tool = find_tool("cuobjdump")
     disassembler = find_tool("nvdisasm")
     if disassembler is None:
-        raise RuntimeError(
-            "SASS needs NVIDIA's disassembler nvdisasm, which cuobjdump runs too, and it was not "
-            f"found in PATH, CUDA_HOME or this Python; pip install {_WHEELS['cuobjdump']}"
-        )
+        raise RuntimeError(missing_disassembler())
     command = [str(tool), "-sass"] if tool else [str(disassembler), "-c"]
     return _run_on_cubin(command, cubin)
 
 
 def disassemble_with_lines(cubin: bytes) -> str | None:
     """SASS text with the source lines that the cubin's line table names; None without nvdisasm."""
+    # The analysis left out finds where indirect branches go, and takes a quarter of the time.
+    return run_nvdisasm(cubin, "-g", "-c", "--no-dataflow")
+
+
+def run_nvdisasm(cubin: bytes, *options: str) -> str | None:
+    """Return what nvdisasm prints with these options; None without it."""
     disassembler = find_tool("nvdisasm")
     if disassembler is None:
         return None
-    # The analysis left out finds where indirect branches go, and takes a quarter of the time.
-    return _run_on_cubin([str(disassembler), "-g", "-c", "--no-dataflow"], cubin)
+    return _run_on_cubin([str(disassembler), *options], cubin)
 
 
 def _run_on_cubin(command: list[str], cubin: bytes) -> str:
@@ -157,6 +159,14 @@ def _run_on_cubin(command: list[str], cubin: bytes) -> str:
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
+
+
+def missing_disassembler() -> str:
+    """Say what to do where there is no nvdisasm."""
+    return (
+        "SASS needs NVIDIA's disassembler nvdisasm, which cuobjdump runs too, and it was not "
+        f"found in PATH, CUDA_HOME or this Python; pip install {_WHEELS['cuobjdump']}"
+    )
 
 
 def missing_assembler() -> str | None:

@@ -13,14 +13,13 @@ elsewhere, in `_call`: binding in `signature`, tracing in `specialize`, dispatch
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from pyptx import _core, _toolchain
-from pyptx._call import bound_kernel, first_call, operator_options, settle
+from pyptx import _core, _progress
+from pyptx._call import bound_kernel, first_call, inspection, operator_options, settle
 from pyptx._call.emulation import EmulatorReport, run_options, run_words, stream_options
 from pyptx._call.live import Live
 from pyptx._call.names import clashes, name_for_others, taken_keywords
@@ -34,7 +33,7 @@ from pyptx._call.signature import (
     normalize_version,
     resolve_grid,
 )
-from pyptx._call.specialize import MOST_KEPT, Facts, Options, Specializer, Traced
+from pyptx._call.specialize import MOST_KEPT, Options, Specializer, Traced
 from pyptx._captures.captures import Captures, warn_of_values
 from pyptx._kept import Kept
 from pyptx._report import answers
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from pyptx._call.bound_kernel import BoundKernel
     from pyptx._core import EmulatorStream, Module
     from pyptx._torch.kernel_operator import KernelOperator
+    from pyptx._view.view import View
 
 __all__ = ["Kernel", "TensorSpec", "TmaDescriptorHandle", "kernel"]
 
@@ -189,23 +189,20 @@ class Kernel(_core.KernelBase):
 
     def cubin(self, **kwargs: Any) -> bytes:
         """Trace and assemble; the bytes that a device loads."""
-        return bytes(self._image(self._inspect(kwargs)[0]).cubin())
+        image = inspection.image_of(self, self._inspect(kwargs)[0])
+        with _progress.shown(f"assembling {self.signature.name}"):
+            return bytes(image.cubin())
 
-    def _image(self, traced: Traced) -> _core.KernelImage:
-        """Return what can be assembled, with compilers announced."""
-        _toolchain.announce_folders()
-        plan = _core.LaunchPlan(self.signature.name, (1, 1, 1), self.specializer.options.block)
-        return _core.KernelImage(traced.text, traced.facts.target, plan, traced.module)
-
-    def sass(self, **kwargs: Any) -> str:
+    def sass(self, *, raw: bool = True, **kwargs: Any) -> str:
         """Trace, assemble and disassemble: what the GPU runs.
 
         Needs an assembler and NVIDIA's disassembler; raises RuntimeError that names the package
         to install where one is missing. Asked again, it has the answer while kernel, tools and
-        environment are what they were.
+        environment are what they were. `raw=False` leaves out the encodings: labels, and each
+        instruction behind its address.
         """
         traced, _, _ = self._inspect(kwargs)
-        return answers.sass(traced, lambda: self._image(traced))
+        return answers.sass(traced, lambda: inspection.image_of(self, traced), raw=raw)
 
     def source_map(self, **kwargs: Any) -> list[SourceLine]:
         """Trace, and say for each line of the text which line of the author's made it."""
@@ -222,36 +219,31 @@ class Kernel(_core.KernelBase):
         disassembler and are empty without it. Asked again, it has the answer, as `sass` has.
         """
         traced, _, _ = self._inspect(kwargs)
-        options = self.specializer.options
-        return answers.report(
-            self.signature.name,
-            traced,
-            lambda: self._image(traced),
-            threads=math.prod(options.block),
-            dynamic_shared=max(traced.dynamic_shared, options.smem),
-        )
+        image = functools.partial(inspection.image_of, self, traced)
+        costs = inspection.launch_costs(self, traced)
+        return answers.report(self.signature.name, traced, image, **costs)
+
+    def view(self, *examples: Any, limit: Any = None, **kwargs: Any) -> View:
+        """Show source, PTX and machine code side by side, linked line by line, as one page.
+
+        `k.view(N=1024).save("page.html")` writes a file that needs nothing else; a notebook shows
+        the result. Dimensions and template values are given as for `ptx`. With example arrays, as
+        `emulate` takes them, they are theirs; the kernel runs on the emulator, and its counters,
+        findings and timeline are shown, too; `limit` is that of `emulate`.
+        """
+        from pyptx._view.view import view_of_kernel
+
+        return view_of_kernel(self, examples, limit, kwargs)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from pyptx._view import notebook
+
+        return notebook.kernel_html(self)
 
     def _inspect(self, kwargs: dict[str, Any]) -> tuple[Traced, dict[str, Any], dict[str, Any]]:
-        signature = self.signature
-        env: dict[str, Any] = {}
-        template, raw = signature.bind_keywords(kwargs, env)
-        # A size that is in no trace may be any.
-        values = {**dict.fromkeys(signature.dynamic, 0), **template, **env}
-        specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
-        shapes = tuple(
-            None
-            if spec is None or any(dim not in values for dim in spec.symbolic_dims)
-            else spec.resolve_shape(values)
-            for spec in specs
-        )
-        dtypes = tuple(
-            None if spec is None else signature.declared.type_of(index, values) or None
-            for index, spec in enumerate(specs)
-        )
-        target = first_call.resolve_target(self._arch, None)
-        facts = Facts(shapes, dtypes, template, target)
-        tracing = self.specializer.trace(facts, self._refreshed().captures)
-        return tracing.traced, {**template, **env}, raw
+        facts, values, raw = inspection.facts_of(self, kwargs)
+        return self.specializer.trace(facts, self._refreshed().captures).traced, values, raw
 
     # --- running --------------------------------------------------------------------------------
 

@@ -140,14 +140,14 @@ class EmulatorReport:
     """
 
     warp_instructions: int = 0
-    rows: tuple[tuple[str, int], ...] = ()
+    rows: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     total: Cost = field(default_factory=Cost)
     branches: int = 0
     divergent_branches: int = 0
     traffic: Mapping[str, Traffic] = field(default_factory=dict)
-    opcodes: tuple[CostRow, ...] = ()
-    instructions: tuple[CostRow, ...] = ()
-    lines: tuple[CostRow, ...] = ()
+    opcodes: tuple[CostRow, ...] = field(default=(), repr=False)
+    instructions: tuple[CostRow, ...] = field(default=(), repr=False)
+    lines: tuple[CostRow, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
     profile_text: str = field(default="", repr=False)
 
@@ -191,6 +191,12 @@ class EmulatorReport:
         An instruction that one line made several times, as an unrolled loop does, has one row.
         """
         return self.profile_text
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from pyptx._view import notebook
+
+        return notebook.emulator_report_html(self)
 
     def __str__(self) -> str:
         """Return the table of totals, traffic, opcodes and lines."""

@@ -22,6 +22,7 @@ from pyptx.specs import Layout
 from pyptx.types import from_name
 
 if TYPE_CHECKING:
+    from pyptx._call.specialize import Facts
     from pyptx.kernel import Kernel
 
 
@@ -65,6 +66,15 @@ def saved(
     return open_trace.trace(kernel, captures, env, keywords, target)
 
 
+def example_facts(kernel: Kernel, examples: Sequence[Any], keywords: Mapping[str, Any]) -> Facts:
+    """Return what a call on tensors like these would trace."""
+    framework = _framework(kernel, examples, ())
+    inputs = _describe_all(kernel.signature, framework, examples)
+    target = first_call.resolve_target(kernel.arch, None)
+    captures = kernel._refreshed().captures
+    return first_call.prepare(kernel, captures, inputs, None, keywords, target).traced.facts
+
+
 def settle(
     kernel: Kernel, captures: Captures, examples: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Settled:
@@ -73,7 +83,7 @@ def settle(
         framework = _framework(kernel, examples, ())
         inputs = _describe_all(kernel.signature, framework, examples)
     else:
-        inputs = _declared_inputs(kernel.signature, keywords)
+        inputs = declared_inputs(kernel.signature, keywords)
     return settle_arrays(kernel, captures, inputs, None, keywords, None)
 
 
@@ -165,7 +175,8 @@ def _describe(framework: str, array: Any) -> Array:
 # --- tensors without arrays ---------------------------------------------------------------------
 
 
-def _declared_inputs(signature: Signature, keywords: Mapping[str, Any]) -> list[Array]:
+def declared_inputs(signature: Signature, keywords: Mapping[str, Any]) -> list[Array]:
+    """Return the dense tensors that Tiles and the values of dimensions describe, as inputs."""
     env: dict[str, Any] = {}
     template, _ = signature.bind_keywords(keywords, env)
     values = {**template, **env}

@@ -71,6 +71,8 @@ class Traced:
     facts: Facts
     map_tensors: tuple[str, ...]
     dynamic_shared: int
+    #: Name, place in the dynamic array and bytes of each allocation of shared memory.
+    shared_blocks: tuple[tuple[str, int, int], ...] = ()
     images: Kept[Any, Any] = field(default_factory=lambda: Kept(MOST_KEPT))
 
 
@@ -132,7 +134,11 @@ class Specializer:
                 self._traces.keep(key, kept)
         return kept
 
-    def _run(self, facts: Facts, line_info: bool) -> Traced:
+    def run_followed(self, facts: Facts) -> Traced:
+        """Trace anew, knowing who called the author's helpers; nothing of it is kept."""
+        return self._run(self._traced_facts(facts), True, callers=True)
+
+    def _run(self, facts: Facts, line_info: bool, *, callers: bool = False) -> Traced:
         signature, options = self.signature, self.options
         name = options.extern_smem if isinstance(options.extern_smem, str) else "dyn_smem"
         with _about_declaration(signature):
@@ -144,6 +150,7 @@ class Specializer:
                 dynamic_shared_name=name,
                 maps_by_value=options.maps_by_value,
                 line_info=line_info,
+                callers=callers,
             )
         specs: Sequence[Tile | None] = signature.specs or (None,) * len(signature.tensors)
         tensors = []
@@ -172,12 +179,13 @@ class Specializer:
                 trace.add_directive(directive, list(values))
         with active_trace(trace):
             signature.fn(*tensors, **facts.template)
+        blocks = tuple(trace.shared_blocks)
         module = trace.finish()
         dynamic = trace.dynamic_shared_bytes
         with _about_declaration(signature):
             what = f"kernel {signature.name!r}:"
             _core.check_shared(what, facts.target, max(dynamic, options.smem))
-        return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic)
+        return Traced(module, module.text, facts, tuple(trace.map_tensors), dynamic, blocks)
 
     def _placeholder(
         self,

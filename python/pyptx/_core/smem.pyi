@@ -36,8 +36,12 @@ class SharedView:
 class SharedAlloc(SharedView):
     """An allocation in shared memory."""
 
+    def __repr__(self: Any) -> str: ...
+
 class SharedSlice(SharedView):
     """A stage of a shared allocation."""
+
+    def __repr__(self: Any) -> str: ...
 
 def alloc(
     T: Dtype,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pyptx import _core, _toolchain
+from pyptx import _core, _progress, _toolchain
 from pyptx._errors import Error
 from pyptx._report import costs
 
@@ -78,21 +78,32 @@ class Answers:
 _answers = Answers()
 
 
-def sass(traced: Traced, image: Callable[[], _core.KernelImage]) -> str:
-    """Return the machine code as text."""
+def sass(traced: Traced, image: Callable[[], _core.KernelImage], *, raw: bool = True) -> str:
+    """Return the machine code as text, with encodings or as a listing of instructions alone."""
 
     def ask() -> str:
         try:
-            cubin = image().cubin()
+            with _progress.shown("assembling"):
+                cubin = image().cubin()
         except Error:
             # Looked for only now: finding an assembler opens it, and a cubin on disk needs none.
             missing = _toolchain.missing_assembler()
             if missing is None:
                 raise
             raise RuntimeError(missing) from None
-        return _toolchain.disassemble(cubin)
+        return _toolchain.disassemble(cubin) if raw else listing_of(cubin)
 
-    return _answers.get(traced, "sass", ask, len)
+    return _answers.get(traced, "sass" if raw else "listing", ask, len)
+
+
+def listing_of(cubin: bytes) -> str:
+    """Return the instructions of a cubin without their encodings."""
+    from pyptx._view import listing  # its patterns would be compiled for every import of pyptx
+
+    text = _toolchain.run_nvdisasm(cubin, "-c")
+    if text is None:
+        raise RuntimeError(_toolchain.missing_disassembler())
+    return listing.read(text).text()
 
 
 def report(

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyptx import _core, _toolchain
+from pyptx import _core, _progress, _toolchain
 
 if TYPE_CHECKING:
     from pyptx._call.specialize import Traced
@@ -91,6 +91,12 @@ class Report:
     instructions: dict[str, int] = field(repr=False)
     lines: list[LineCost] = field(repr=False)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from pyptx._view import notebook
+
+        return notebook.report_html(self)
+
     def __str__(self) -> str:
         """Show it as a few lines of text and a table of lines."""
 
@@ -122,7 +128,8 @@ def make_report(
 ) -> Report:
     """Ask the assembler and the disassembler about a kernel."""
     target = traced.facts.target
-    cubin, log, compiler = image.assemble(["-v"])
+    with _progress.shown(f"assembling {kernel}"):
+        cubin, log, compiler = image.assemble(["-v"])
     costs = Costs.of(log)
     sass = _disassembly(cubin)
     return Report(

@@ -98,6 +98,11 @@ Diagnostic finding(const std::string& code, std::vector<std::string> arguments,
   return made;
 }
 
+/// What a notebook shows.
+nb::str diagnostic_html(nb::handle self) {
+  return nb::str(nb::module_::import_("pyptx._view.notebook").attr("diagnostic_html")(self));
+}
+
 }  // namespace
 
 void bind_diag(nb::module_& m) {
@@ -122,6 +127,7 @@ void bind_diag(nb::module_& m) {
       .def_prop_ro("present", [](const Diagnostic& d) { return requirement(d->present); })
       .def("to_json", [](const Diagnostic& d) { return diag::to_json(d, nullptr); })
       .def("__str__", [](const Diagnostic& d) { return diag::render(d, nullptr); })
+      .def("_repr_html_", &diagnostic_html)
       .def("__repr__", [](const Diagnostic& d) {
         return "Diagnostic(" + std::string(d.code()) + ": " + d.message() + ")";
       });

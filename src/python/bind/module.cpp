@@ -134,6 +134,11 @@ nb::str module_repr(const ModuleObject& object) {
                 (errors == 0 ? "" : ", " + counted(errors, "syntax error")) + ">");
 }
 
+/// What a notebook shows.
+nb::str module_html(nb::handle self) {
+  return nb::str(nb::module_::import_("pyptx._view.notebook").attr("module_html")(self));
+}
+
 }  // namespace
 
 void bind_module(nb::module_& m) {
@@ -145,6 +150,7 @@ void bind_module(nb::module_& m) {
       .def("__str__", [](const ModuleObject& o) { return to_str(print(o)); })
       .def("__bytes__", &print_bytes)
       .def("__repr__", &module_repr)
+      .def("_repr_html_", &module_html)
       .def(
           "format", [](const ModuleObject& o) { return to_str(syntax::print(*o.module)); },
           "The canonical text, from the tree alone; what could not be read is not in it.")

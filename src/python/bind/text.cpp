@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -102,6 +103,15 @@ int command(const std::vector<std::string>& words) {
   return status;
 }
 
+/// (status, what went to the output, what went to the error output), without colour.
+std::tuple<int, std::string, std::string> command_text(const std::vector<std::string>& words) {
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = cli::run(words, {in, out, err, false, false, &is_interrupted});
+  return {status, out.str(), err.str()};
+}
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
@@ -113,6 +123,8 @@ void bind_text(nb::module_& m) {
         "(opcode, number among its forms in the table) of every instruction.");
   m.def("doctor", &doctor, "words"_a, "findings"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("command", &command, "words"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("command_text", &command_text, "words"_a,
+        "Run the command; (status, output, error output) as texts.");
 }
 
 }  // namespace pyptx::python

@@ -30,7 +30,7 @@ using TracedVersion = std::tuple<std::uint8_t, std::uint8_t>;
 std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
                                   std::optional<TracedVersion> version, bool force_dynamic_shared,
                                   std::string dynamic_shared_name, bool maps_by_value,
-                                  bool line_info) {
+                                  bool line_info, bool callers) {
   build::Options options;
   options.entry = std::move(entry);
   const auto found = isa::Target::parse(target);
@@ -44,6 +44,7 @@ std::unique_ptr<Trace> make_trace(std::string entry, const std::string& target,
   options.dynamic_shared_name = std::move(dynamic_shared_name);
   options.line_info = line_info;
   auto trace = std::make_unique<Trace>(std::move(options), maps_by_value);
+  if (callers) trace->locations->follow_callers();
   check(trace->tracer);
   return trace;
 }
@@ -63,6 +64,14 @@ auto on(Trace& trace, F&& f) {
   return result;
 }
 
+std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> shared_blocks(Trace& trace) {
+  std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> rows;
+  for (const build::Tracer::SharedBlock& block : trace.tracer.shared_blocks()) {
+    rows.emplace_back(block.name, block.offset, block.bytes);
+  }
+  return rows;
+}
+
 void add_parameter(Trace& trace, const std::string& name, isa::Type type) {
   trace.tracer.add_parameter(name, type);
   check(trace.tracer);
@@ -75,7 +84,7 @@ void bind_trace(nb::module_& m) {
   nb::class_<Trace>(m, "Trace", "One kernel being written.")
       .def(nb::new_(&make_trace), "entry"_a, "target"_a, "version"_a = nb::none(), nb::kw_only(),
            "force_dynamic_shared"_a = false, "dynamic_shared_name"_a = "dyn_smem",
-           "maps_by_value"_a = false, "line_info"_a = false)
+           "maps_by_value"_a = false, "line_info"_a = false, "callers"_a = false)
       .def("enter", &enter_trace)
       .def("leave", &leave_trace)
       .def(
@@ -118,6 +127,9 @@ void bind_trace(nb::module_& m) {
           "name"_a, "map"_a, "Say what map a launch passes for a tensor.")
       .def_prop_ro("map_tensors", [](Trace& t) { return t.tracer.map_tensors(); })
       .def_prop_ro("dynamic_shared_bytes", [](Trace& t) { return t.tracer.dynamic_shared_bytes(); })
+      .def_prop_ro("shared_blocks", &shared_blocks,
+                   "(name, place, bytes) of each allocation; the place is that in the dynamic "
+                   "array, should everything move there.")
       .def_prop_ro("target", [](Trace& t) { return t.tracer.options().target.text(); })
       .def(
           "enter_intrinsic",

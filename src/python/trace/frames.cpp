@@ -127,8 +127,9 @@ diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_ma
         last_position_ = position;
         last_loc_ = table.external(reinterpret_cast<std::uintptr_t>(code), position);
       }
-      Py_DECREF(frame);
       diag::Loc loc = last_loc_;
+      if (follows_callers_) loc = called(table, loc, frame);
+      Py_DECREF(frame);
       for (const char* name : entered_) loc = table.expansion(loc, name);
       for (auto name = inside.rbegin(); name != inside.rend(); ++name) {
         loc = table.expansion(loc, *name);
@@ -141,6 +142,29 @@ diag::Loc PythonLocations::capture(diag::LocationTable& table, bool arguments_ma
     frame = caller;
   }
   return diag::Loc::None;
+}
+
+diag::Loc PythonLocations::called(diag::LocationTable& table, diag::Loc loc, PyFrameObject* frame) {
+  std::vector<const char*> calls;  // the innermost first
+  PyFrameObject* caller = PyFrame_GetBack(frame);
+  while (caller != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(caller);
+    Py_DECREF(code);  // the frame keeps it
+    const auto file =
+        nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(code)).attr("co_filename"));
+    const bool is_start = file == package_folder() + "_call/specialize.py";
+    if (!is_start && owner_of(code).is_authors) {
+      const int line = PyFrame_GetLineNumber(caller);
+      calls.push_back(
+          calls_.insert("called from " + file + ":" + std::to_string(line)).first->c_str());
+    }
+    PyFrameObject* next = is_start ? nullptr : PyFrame_GetBack(caller);
+    Py_DECREF(caller);
+    caller = next;
+  }
+  // The innermost becomes the innermost expansion of the author's own.
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) loc = table.expansion(loc, *call);
+  return loc;
 }
 
 const CodeSpans& PythonLocations::spans_of(std::uint64_t handle) const {

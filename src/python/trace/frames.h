@@ -40,6 +40,10 @@ class PythonLocations final : public diag::LocationResolver {
   void enter_intrinsic(std::string shown);
   void leave_intrinsic();
 
+  /// From now on what is captured also expands the author's calls that led there, each as
+  /// "called from FILE:LINE": several times the work, for who shows a kernel.
+  void follow_callers() { follows_callers_ = true; }
+
   std::optional<diag::SourcePoint> point(std::uint64_t handle,
                                          std::uint32_t position) const override;
   std::optional<diag::Place> resolve(std::uint64_t handle, std::uint32_t position,
@@ -53,9 +57,12 @@ class PythonLocations final : public diag::LocationResolver {
   };
   /// Whose `code` is; keeps the code object.
   const Owner& owner_of(PyCodeObject* code);
+  /// `loc` as what the author's frames behind `frame`, up to the kernel's own, called.
+  diag::Loc called(diag::LocationTable& table, diag::Loc loc, PyFrameObject* frame);
 
   std::unordered_map<PyCodeObject*, Owner> codes_;  // owned references
   std::set<std::string> intrinsics_;                // every name there was
+  std::set<std::string> calls_;                     // every "called from ..." there was
   std::vector<const char*> entered_;                // those under way, the outermost first
   const CodeSpans& spans_of(std::uint64_t handle) const;
 
@@ -66,6 +73,7 @@ class PythonLocations final : public diag::LocationResolver {
   PyCodeObject* last_code_ = nullptr;
   std::uint32_t last_position_ = 0;
   diag::Loc last_loc_ = diag::Loc::None;
+  bool follows_callers_ = false;
 };
 
 }  // namespace pyptx::python

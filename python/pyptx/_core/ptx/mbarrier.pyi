@@ -20,6 +20,7 @@ class MbarrierRef:
     def arrive_remote(self, cta: Whole, n: Whole = 1, pred: Guard = None) -> None: ...
     def try_wait(self, phase: Whole, parity: bool = True) -> Reg: ...
     def wait(self, phase: Whole) -> None: ...
+    def __repr__(self: Any) -> str: ...
 
 class MbarrierArray:
     """mbarriers in shared memory, 8 bytes each."""
@@ -41,6 +42,8 @@ class MbarrierArray:
     def arrive_remote_all(self, cta: Whole, n: Whole = 1, pred: Guard = None) -> None:
         """arrive_remote on every mbarrier."""
 
+    def __repr__(self: Any) -> str: ...
+
 class Pipeline:
     """A place in a ring of stages."""
 
@@ -52,6 +55,8 @@ class Pipeline:
     def stages(self) -> int: ...
     def advance(self) -> tuple[Reg, Reg]:
         """Moves to the next stage; gives (stage, phase), the registers."""
+
+    def __repr__(self: Any) -> str: ...
 
 def init(b: Memory, n: Whole, pred: Guard = None) -> None:
     """Initialises the mbarrier for n arrivals a phase."""
