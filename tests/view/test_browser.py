@@ -191,7 +191,7 @@ def test_a_narrow_window_shows_a_pane_at_a_time(opened: Any, width: int) -> None
     row = _row(view, "sass", "LDG")
     page.js(f"panes.sass.show({row}, true)")
     page.mouse(f"#sass-{row} .code", click=True)
-    page.mouse("#tabs button[data-pane=source]", click=True)
+    page.mouse("#tabs button[data-pane=source]", click=True)  # which goes to what is linked
     assert any("# the helper's line" in text for text in _code(page, "source", "linked"))
 
 

@@ -126,7 +126,10 @@ def test_long_functions_are_read_whole() -> None:
     cubin = bytes(_core.assemble(build_long(600).ptx(), "sm_80", ["-v", "-lineinfo"])[0])
     text = _toolchain.run_nvdisasm(cubin, "-gp", "-hex", "-c")
     rows = listing.read(text or "").instructions
-    assert len(rows) == len(re.findall(r"/\*[0-9a-f]{4,}\*/", text or "")) > 1000
+    opcodes = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(\S+)", text or "")
+    while opcodes[-1] == "NOP":  # what fills up the end
+        opcodes.pop()
+    assert len(rows) == len(opcodes) > 1000
     assert all(row.control >= 0 for row in rows)
     addresses = [row.address for row in rows]
     assert addresses == list(range(0, 16 * len(rows), 16))

@@ -78,7 +78,18 @@ def read(text: str) -> Listing:
                 line = int(place["line"]) if place["file"].startswith(PTX_FILE) else 0
             else:
                 _add(listing, raw, line, function)
+    _trim(listing)
     return listing
+
+
+def _trim(listing: Listing) -> None:
+    """Take away what fills up the end of a function, which nothing reaches."""
+    kept: list[Row] = []
+    for row in reversed(listing.rows):
+        is_behind = not kept or kept[-1].function != row.function
+        if not (is_behind and row.text == "NOP"):
+            kept.append(row)
+    listing.rows = kept[::-1]
 
 
 def _add(listing: Listing, raw: str, line: int, function: str) -> None:

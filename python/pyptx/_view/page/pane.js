@@ -19,6 +19,7 @@ class Pane {
     const head = el("h2", "", title, el("small", "", note));
     if (columns) head.append(el("span", "columns", columns));
     this.element = el("section", "pane shown", head, el("div", "body", this.rows, this.map));
+    this.element.id = `${name}-pane`;
     this.rows.addEventListener("scroll", () => this.draw(), { passive: true });
     new ResizeObserver(() => this.draw()).observe(this.rows);
     const jump = (event) => {

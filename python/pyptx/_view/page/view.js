@@ -216,7 +216,13 @@ function reveal(pane) {
 
 function toggle(pane) {
   if (!panes[pane]) return;
-  if (innerWidth <= 960) { reveal(pane); panes[pane].draw(); return; }
+  if (innerWidth <= 960) {
+    reveal(pane);
+    // What was linked while the pane was away is shown now.
+    const rows = state.linked[pane];
+    panes[pane].show(rows.size ? firstOf(pane, rows) : panes[pane].cursor, true);
+    return;
+  }
   const shown = Object.values(panes).filter((one) => !one.element.hidden);
   if (shown.length === 1 && shown[0].name === pane) return;
   panes[pane].element.hidden = !panes[pane].element.hidden;
@@ -348,7 +354,7 @@ function build() {
     $("panes").append(panes[pane].element);
     const button = el("button", "", LABELS[pane]);
     button.dataset.pane = pane;
-    button.addEventListener("click", () => { reveal(pane); panes[pane].draw(); });
+    button.addEventListener("click", () => toggle(pane));
     $("tabs").append(button);
   }
   if (innerWidth <= 960) for (const pane of Object.values(panes)) pane.element.classList.toggle("shown", pane === Object.values(panes)[0]);
