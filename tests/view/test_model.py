@@ -269,7 +269,9 @@ def test_cpp_is_shown_through_its_lines(tmp_path: Path) -> None:
 
 def test_kernels_written_in_cpp_have_their_source() -> None:
     program = ROOT / "build" / "release" / "examples" / "cpp" / "rms_norm"
-    text = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        [program, "--ptx", "4", "256"], check=True, capture_output=True, text=True
+    ).stdout
     data = view_of_text(text, "rms_norm.ptx", folders=[ROOT]).data
     assert data["notices"] == []
     row = next(i for i, line in enumerate(data["ptx"]["lines"]) if "fma.rn.f32" in line)

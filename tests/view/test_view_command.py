@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import pyptx
+from pyptx import _toolchain
 from pyptx._view import command, named
 from support.tree import ROOT
 from support.viewed_kernels import build_sum_of_two
@@ -114,6 +116,14 @@ def test_two_sides(folder: Path) -> None:
     assert [side["compiler"].split()[0] for side in sides] == ["ptxas", "nvJitLink"]
 
 
+def test_a_ptxas_by_its_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYPTX_PTXAS", raising=False)
+    (folder / "mine").symlink_to(_toolchain.find_tools("ptxas")[-1])
+    assert command.main(["view", "k.ptx", "--compiler", "./mine", "-o", "out.html"]) == 0
+    assert _data(folder / "out.html")["compiler"].startswith("ptxas ")
+    assert "PYPTX_PTXAS" not in os.environ
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -125,6 +135,7 @@ def test_two_sides(folder: Path) -> None:
         (["view", "k.ptx", "N=3"], "sizes and template values are for kernels in Python"),
         (["view", "k.ptx", "--run"], "pyptx run runs PTX"),
         (["view", "k.ptx", "--compiler", "gcc"], "--compiler is one of best, nvjitlink"),
+        (["view", "k.ptx", "--compiler", "./nothing"], "there is no such program"),
         (["view", "--diff", "k.ptx", "--run"], "it runs nothing"),
         (["view", "viewed.py:scaled", "N=64", "--run", "--arch", "sm_90"], "leave out --arch"),
         (["sass", "k.ptx", "3"], "'3' is neither an option nor a NAME=VALUE"),

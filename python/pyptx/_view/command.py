@@ -7,8 +7,11 @@ Exit status as of the other commands: 0 all is well, 1 the input has errors, 2 t
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +46,31 @@ def _parser(command: str, about: str) -> argparse.ArgumentParser:
         "--compiler",
         metavar="NAME",
         default="best",
-        help="best, nvjitlink, ptxas or driver; PYPTX_PTXAS and PYPTX_NVJITLINK name a file",
+        help="best, nvjitlink, ptxas, driver, or the path of a ptxas",
     )
     return parser
 
 
-def _checked_compiler(name: str) -> str:
-    if name not in _COMPILERS:
-        raise UsageError(f"--compiler is one of {', '.join(_COMPILERS)}, not {name!r}")
-    return name
+@contextmanager
+def _compiler(name: str) -> Iterator[str]:
+    """Have the core use this compiler; one that is a path is the ptxas meanwhile."""
+    if os.sep not in name:
+        if name not in _COMPILERS:
+            named = ", ".join(_COMPILERS)
+            raise UsageError(f"--compiler is one of {named}, or the path of a ptxas, not {name!r}")
+        yield name
+        return
+    if not os.access(name, os.X_OK):
+        raise UsageError(f"--compiler {name}: there is no such program")
+    before = os.environ.get("PYPTX_PTXAS")
+    os.environ["PYPTX_PTXAS"] = name
+    try:
+        yield "ptxas"
+    finally:
+        if before is None:
+            del os.environ["PYPTX_PTXAS"]
+        else:
+            os.environ["PYPTX_PTXAS"] = before
 
 
 # --- sass ---------------------------------------------------------------------------------------
@@ -67,7 +86,8 @@ def _sass(words: Sequence[str]) -> int:
     cubin = found.cubin
     if cubin is None:
         text, target = _ptx_of(found, options)
-        cubin = bytes(_assembled(text, target, _checked_compiler(options.compiler)))
+        with _compiler(options.compiler) as compiler:
+            cubin = bytes(_assembled(text, target, compiler))
     from pyptx._report.answers import listing_of
 
     print(_toolchain.disassemble(cubin) if options.raw else listing_of(cubin))
@@ -115,7 +135,7 @@ def _view(words: Sequence[str]) -> int:
         "  pyptx view --diff kernel.ptx --compiler ptxas,nvjitlink",
     )
     parser.add_argument("what", nargs="+", metavar="WHAT [NAME=VALUE ...]", help=_WHAT)
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page; NAME.html by default")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page; NAME.html, diff.html")
     parser.add_argument("--diff", action="store_true", help="compare two")
     parser.add_argument(
         "--run",
@@ -138,7 +158,8 @@ def _view(words: Sequence[str]) -> int:
         wanted = "one or two of them" if options.diff else "one of them; --diff takes two"
         raise UsageError(f"it shows {wanted}, not {len(targets)}")
     view = _diff(targets, options) if options.diff else _one(named.find(targets[0]), options)
-    path = Path(options.output or f"{view.title}.html")
+    name = "diff" if options.diff else re.sub(r"[^\w.-]+", "_", view.title)
+    path = Path(options.output or f"{name}.html")
     view.save(path)
     print(f"{path}: {path.stat().st_size} bytes")
     return 0
@@ -150,10 +171,14 @@ def _is_value(word: str) -> bool:
 
 
 def _one(found: Named, options: argparse.Namespace, side: int | None = None) -> Any:
+    with _compiler(named.of_side(options.compiler, side) or "best") as compiler:
+        return _viewed(found, options, side, compiler)
+
+
+def _viewed(found: Named, options: argparse.Namespace, side: int | None, compiler: str) -> Any:
     from pyptx._view.view import view_of_kernel, view_of_text
 
     target = named.of_side(options.arch, side)
-    compiler = _checked_compiler(named.of_side(options.compiler, side) or "best")
     if found.kernel is None:
         _refuse_values(options.values)
         if found.text is None:
