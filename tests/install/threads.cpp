@@ -33,7 +33,7 @@ Kernel affine(double factor, std::int64_t turns) {
     const auto each = [&, in = px, out = py] {
       const Reg x = reg::scalar(f32);
       ptx::inst::ld.global.f32(x, ptx::addr(in + i * 4));
-      ptx::mul(f32, {x, x, factor});
+      x *= factor;
       ptx::range(0, turns, [&](const Reg& turn) { x += reg::from(turn, f32); });
       ptx::inst::st.global.f32(ptx::addr(out + i * 4), x);
     };
