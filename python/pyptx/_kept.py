@@ -65,6 +65,10 @@ class Kept(Generic[Key, Value]):
         """Return everything that is kept, the oldest first."""
         return tuple(self._values.values())
 
+    def items(self) -> Collection[tuple[Key, Value]]:
+        """Return everything that is kept with its key, the oldest first."""
+        return tuple(self._values.items())
+
     def __len__(self) -> int:
         return len(self._values)
 

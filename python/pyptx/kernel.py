@@ -20,24 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 from pyptx import _core, _progress
 from pyptx._call import bound_kernel, first_call, inspection, operator_options, settle
+from pyptx._call.declaration import fill_text, options_of
 from pyptx._call.emulation import EmulatorReport, run_options, run_words, stream_options
 from pyptx._call.live import Live
 from pyptx._call.names import clashes, name_for_others, taken_keywords
 from pyptx._call.placeholders import TensorSpec, TmaDescriptorHandle
 from pyptx._call.refusals import refuse
-from pyptx._call.signature import (
-    Array,
-    Signature,
-    check_body,
-    normalize_dim3,
-    normalize_version,
-    resolve_grid,
-)
-from pyptx._call.specialize import MOST_KEPT, Options, Specializer, Traced
+from pyptx._call.signature import Array, Signature, check_body, normalize_dim3, resolve_grid
+from pyptx._call.specialize import MOST_KEPT, Specializer, Traced
 from pyptx._captures.captures import Captures, warn_of_values
 from pyptx._kept import Kept
 from pyptx._report import answers
 from pyptx._report.costs import Report, SourceLine
+from pyptx._source.text import remember
 from pyptx.specs import Tile
 from pyptx.torch_support import call_operator, is_traced
 
@@ -76,17 +71,28 @@ class Kernel(_core.KernelBase):
         programmatic: bool = False,
         op: str | None = None,
         autocast: Any = None,
+        inout_specs: Sequence[Tile] | None = None,
+        out_init: float | None = None,
     ) -> None:
-        if tma not in ("pointer", "value"):
-            refuse("OptionValue", "tma", "'pointer' or 'value'", f"not {tma!r}")
-        if not isinstance(programmatic, bool):
-            refuse("OptionType", "programmatic", "True or False", repr(programmatic))
         check_body(fn)
         what = f"kernel {fn.__name__!r}:"
-        if not hasattr(smem, "__index__") or smem < 0:
-            refuse("OptionValue", f"{what} smem", "a number of bytes", f"not {smem!r}")
-        self.signature = Signature(fn, in_specs, out_specs, raw_params, batch, dynamic, multiple_of)
-        self.op = operator_options.checked_name(what, op, bool(self.out_specs))
+        options = options_of(
+            what,
+            version=version,
+            block=block,
+            cluster=cluster,
+            smem=smem,
+            extern_smem=extern_smem,
+            reqntid=reqntid,
+            raw_directives=raw_directives,
+            tma=tma,
+            programmatic=programmatic,
+        )
+        fill = fill_text(what, out_init, programmatic)
+        self.signature = Signature(
+            fn, in_specs, out_specs, raw_params, batch, dynamic, multiple_of, inout_specs, fill
+        )
+        self.op = operator_options.checked_name(what, op, not self.signature.writes_inputs)
         #: Of each input under torch.autocast.
         self.autocast_types = operator_options.autocast_types(what, self.signature, autocast)
         self._shown_name, self._casts = op or f"pyptx::{fn.__name__}", bool(self.autocast_types)
@@ -99,22 +105,10 @@ class Kernel(_core.KernelBase):
         self._block = block
         self._cluster = cluster
         self._smem = smem
-        options = Options(
-            version=normalize_version(what, version),
-            block=normalize_dim3(f"{what} block", block),
-            cluster=normalize_dim3(f"{what} cluster", cluster),
-            smem=int(smem),
-            extern_smem=extern_smem,
-            reqntid=None if reqntid is None else tuple(reqntid),
-            raw_directives=tuple((str(n), tuple(v)) for n, v in raw_directives or ()),
-            maps_by_value=tma == "value",
-            programmatic=programmatic,
-        )
-        _core.check_block(what, options.block)
-        _core.check_cluster(what, options.cluster)
         self.specializer = Specializer(self.signature, options)
         self.jax_functions: Kept[Any, Any] = Kept(MOST_KEPT)  # made and used by _jax.batching
         functools.update_wrapper(self, fn)
+        remember(fn)
         self._has_warned = False
         self._go_live(Captures(fn, self._grid))
         self._operator: KernelOperator | None = None  # torch's, set by _torch.naming
@@ -124,8 +118,13 @@ class Kernel(_core.KernelBase):
 
     @property
     def in_specs(self) -> tuple[Tile, ...]:
-        """Input tensor specs declared on the kernel."""
+        """Specs of the tensors that a call takes: inputs, then in-out tensors."""
         return self.signature.in_specs
+
+    @property
+    def inout_specs(self) -> tuple[Tile, ...]:
+        """Specs of the tensors that the kernel reads and writes in place."""
+        return self.signature.inout_specs
 
     @property
     def out_specs(self) -> tuple[Tile, ...]:
@@ -180,11 +179,11 @@ class Kernel(_core.KernelBase):
         names (T=bf16) to specialise; defaults of the function's signature fill in the rest:
         `print(my_kernel.ptx(M=4096, N=4096, K=4096, BM=128))`.
         """
-        return self._inspect(kwargs)[0].text
+        return inspection.traced(self, kwargs).text
 
     def module(self, **kwargs: Any) -> Module:
         """Trace and return the IR module."""
-        module: Module = self._inspect(kwargs)[0].module
+        module: Module = inspection.traced(self, kwargs).module
         return module
 
     def cubin(self, **kwargs: Any) -> bytes:
@@ -206,7 +205,7 @@ class Kernel(_core.KernelBase):
 
     def source_map(self, **kwargs: Any) -> list[SourceLine]:
         """Trace, and say for each line of the text which line of the author's made it."""
-        rows = self._inspect(kwargs)[0].module.source_lines()
+        rows = inspection.traced(self, kwargs).module.source_lines()
         return [
             SourceLine(ptx_line, file, line, column, tuple(expansions))
             for ptx_line, file, line, column, expansions in rows
@@ -447,6 +446,8 @@ def kernel(
     programmatic: bool = False,
     op: str | None = None,
     autocast: Any = None,
+    inout_specs: Sequence[Tile] | None = None,
+    out_init: float | None = None,
 ) -> Kernel | Callable[[Callable], Kernel]:
     """Define a PTX kernel, as a decorator with or without arguments.
 
@@ -460,6 +461,9 @@ def kernel(
     M is a multiple of 64, which each call checks and `X.divisors` says.
     `programmatic=True` launches it as a programmatic dependent launch: it may begin before the one
     in front of it on its stream has ended, and waits for that by `griddepcontrol.wait`.
+    `inout_specs` describe tensors that stand between inputs and outputs, are passed by position and
+    are written in place; JAX returns them in front of the outputs. `out_init=0` fills the outputs,
+    also those of `out=`, before each launch.
     `op="mylib::rms_norm"` names the operator that torch has for the kernel, which is otherwise one
     of ours. `autocast=torch.float32` says which type inputs of float types have under
     `torch.autocast`, where their Tile does not say it.
@@ -487,6 +491,8 @@ def kernel(
             programmatic=programmatic,
             op=op,
             autocast=autocast,
+            inout_specs=inout_specs,
+            out_init=out_init,
         )
 
     return decorate if fn is None else decorate(fn)

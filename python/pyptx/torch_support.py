@@ -114,15 +114,17 @@ def operator_library() -> str:
 
 
 def lost_gradients(
-    torch: Any, name: str, tensors: Sequence[Any], has_outs: bool
+    torch: Any, name: str, tensors: Sequence[Any], has_outs: bool, inouts: Sequence[str] = ()
 ) -> tuple[str, str] | None:
     """Return what to say where writing tensors loses gradients silently: of whom, and what.
 
-    None where it does not.
+    None where it does not. `inouts` are names of arguments that are written in place.
     """
     if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
         return None
     what, fix = ("out=", "drop out=, ") if has_outs else ("without outputs it", "")
+    if inouts:
+        what, fix = f"writing {' and '.join(map(repr, inouts))} in place", ""
     return f"kernel {name!r}:", (
         f"{what} keeps no record for gradients, and a tensor of this call "
         f"requires one; {fix}.detach() it, or call under torch.no_grad()"
@@ -154,8 +156,9 @@ def _call_operator_with(name: str, args: Sequence[Any], keywords: dict[str, Any]
     if "#" in name:  # what it is goes into the keys of caches, as a comment
         options = {"options": f"{options.get('options', '{}')} {name[name.index('#') :]}"}
     if base[-1] == "_":
-        refuse_lost(name, args, has_outs=False)
-        return packet.default(*args, *scalars, **options)
+        refuse_lost(name, args, has_outs=outs is not None)
+        found = packet.default(*args, *scalars, **options)
+        return found if outs is None else _copied(found, outs)
     if outs is None:
         return packet.default(*args, *scalars, **options)
     several = [*outs] if isinstance(outs, (tuple, list)) else [outs]
@@ -165,11 +168,20 @@ def _call_operator_with(name: str, args: Sequence[Any], keywords: dict[str, Any]
     return tuple(several) if len(several) > 1 else several[0]
 
 
+def _copied(found: Any, outs: Any) -> Any:
+    """Copy results into the caller's tensors; an operator that writes inputs takes no others."""
+    results = found if isinstance(found, tuple) else (found,)
+    several = [*outs] if isinstance(outs, (tuple, list)) else [outs]
+    for out, result in zip(several, results, strict=True):
+        out.copy_(result)
+    return tuple(several) if len(several) > 1 else several[0]
+
+
 def refuse_lost(name: str, tensors: Sequence[Any], has_outs: bool) -> None:
     """Refuse to write tensors where that loses gradients."""
     import torch
 
-    refusal = lost_gradients(torch, kernel_name(name), tensors, has_outs)
+    refusal = lost_gradients(torch, kernel_name(name), tensors, has_outs, inout_names(name))
     if refusal is not None:
         raise RuntimeError(" ".join(refusal))  # a class of our own is more than Dynamo can trace
 
@@ -190,6 +202,13 @@ def kernel_name(name: str) -> str:
     from pyptx._torch import naming
 
     return naming.operator_of(name).kernel.signature.name
+
+
+def inout_names(name: str) -> tuple[str, ...]:
+    """Return the names of the arguments that an operator's kernel writes in place."""
+    from pyptx._torch import naming
+
+    return tuple(naming.operator_of(name).kernel.signature.inout_names)
 
 
 def out_names(name: str, count: int) -> tuple[str, ...]:
@@ -241,7 +260,14 @@ def _unseen(count: int) -> list[Array]:
     return [Array((), "f32", "cpu")] * count
 
 
-_AT_TRACE_TIME: tuple[Any, ...] = (takes, parts_of, scalar_params, kernel_name, out_names)
+_AT_TRACE_TIME: tuple[Any, ...] = (
+    takes,
+    parts_of,
+    scalar_params,
+    kernel_name,
+    inout_names,
+    out_names,
+)
 for _function in _AT_TRACE_TIME:
     _function._dynamo_marked_constant = True
 

@@ -162,6 +162,11 @@ static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32
   X(memory_allocate, "cuMemAlloc_v2", true, (Address*, std::size_t))                               \
   X(copy_to_device, "cuMemcpyHtoDAsync_v2", true, (Address, const void*, std::size_t, Stream))     \
   X(memory_free, "cuMemFree_v2", true, (Address))                                                  \
+  X(fill_8, "cuMemsetD8Async", true, (Address, unsigned char, std::size_t, Stream))                \
+  X(fill_16, "cuMemsetD16Async", true, (Address, unsigned short, std::size_t, Stream))             \
+  X(fill_32, "cuMemsetD32Async", true, (Address, unsigned, std::size_t, Stream))                   \
+  X(fill_rows_32, "cuMemsetD2D32Async", true,                                                      \
+    (Address, std::size_t, unsigned, std::size_t, std::size_t, Stream))                            \
   X(copy_to_host, "cuMemcpyDtoHAsync_v2", true, (void*, Address, std::size_t, Stream))             \
   X(stream_create, "cuStreamCreate", true, (Stream*, unsigned))                                    \
   X(stream_synchronize, "cuStreamSynchronize", true, (Stream))                                     \

@@ -281,6 +281,9 @@ diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& a
     const auto* first = static_cast<const unsigned char*>(firsts[sources_[i].in]);
     params[i] = const_cast<unsigned char*>(first + sources_[i].offset);
   }
+  if (!plan_.fills.empty()) {
+    if (auto status = fill(stream, arguments); !status) return status;
+  }
   const auto launch = [&](void* code) {
     return loaded.api.launch(&config, static_cast<cuda::Function>(code), params, nullptr);
   };
@@ -292,6 +295,42 @@ diag::Status Launcher::submit(void* stream, int device, const LaunchArguments& a
   if (code != cuda::kSuccess) {
     return diag::fail(cuda_error(loaded.api, "cuLaunchKernelEx", code)
                           .note(concat("launching '", plan_.entry, "'")));
+  }
+  return diag::success();
+}
+
+diag::Status Launcher::fill(void* stream, const LaunchArguments& arguments) const {
+  const cuda::Api& api = prebuilt_->driver->api;
+  const auto on = static_cast<cuda::Stream>(stream);
+  for (const Fill& fill : plan_.fills) {
+    if (fill.count == 0) continue;
+    const std::uint64_t address = arguments.pointers[fill.tensor];
+    const auto low = static_cast<std::uint32_t>(fill.bits);
+    const auto high = static_cast<std::uint32_t>(fill.bits >> 32);
+    cuda::Code code = cuda::kSuccess;
+    const char* name = "cuMemsetD32Async";
+    if (fill.size == 1) {
+      name = "cuMemsetD8Async";
+      code = api.fill_8(address, static_cast<unsigned char>(low), fill.count, on);
+    } else if (fill.size == 2) {
+      name = "cuMemsetD16Async";
+      code = api.fill_16(address, static_cast<unsigned short>(low), fill.count, on);
+    } else if (fill.size == 4) {
+      code = api.fill_32(address, low, fill.count, on);
+    } else if (low == high) {
+      code = api.fill_32(address, low, 2 * fill.count, on);
+    } else {
+      // The low words, then the high ones: rows of one word, eight bytes apart.
+      name = "cuMemsetD2D32Async";
+      code = api.fill_rows_32(address, 8, low, 1, fill.count, on);
+      if (code == cuda::kSuccess) {
+        code = api.fill_rows_32(address + 4, 8, high, 1, fill.count, on);
+      }
+    }
+    if (code != cuda::kSuccess) {
+      return diag::fail(
+          cuda_error(api, name, code).note(concat("in front of '", plan_.entry, "'")));
+    }
   }
   return diag::success();
 }

@@ -3,7 +3,8 @@
 // The text form of a launch plan and the checks that need no device. The text is
 //   pyptx-plan 1 <entry> g:X,Y,Z b:X,Y,Z c:X,Y,Z s:SHARED[,1] t:COUNT[,BYTES...] <parameter>...
 // where 1 makes it a programmatic launch, with one word per parameter,
-// `<kind>:TENSOR,SIZE,BITS[,<map>]`, numbers in decimal. The reader is total: it accepts exactly
+// `<kind>:TENSOR,SIZE,BITS[,<map>]`, and one per fill, `f:TENSOR,SIZE,BITS,COUNT`, behind them,
+// numbers in decimal. The reader is total: it accepts exactly
 // what the writer writes and says what is wrong with anything else.
 #include "pyptx/driver/plan.h"
 
@@ -139,6 +140,7 @@ class Reader {
   diag::Status header(LaunchPlan& plan);
   diag::Status tensors(LaunchPlan& plan);
   diag::Status parameter(std::string_view text, LaunchPlan& plan);
+  diag::Status fill(std::string_view text, LaunchPlan& plan);
   static diag::Status out_of_range(std::string_view what) {
     return diag::fail(diag::Kind::BadPlan, {concat("a number in '", what, "' is too large")});
   }
@@ -236,9 +238,25 @@ bool read_long_map(const std::uint64_t* n, layout::TensorMap& map) {
   return ok && (map.is_interleaved() || map.is_im2col());
 }
 
+diag::Status Reader::fill(std::string_view text, LaunchPlan& plan) {
+  auto list = numbers(text.substr(2), text);
+  if (!list) return list.failure();
+  const Numbers& n = *list;
+  if (n.size() != 4) {
+    return diag::fail(diag::Kind::BadPlan, {concat("'", text, "' has ", n.size(), " numbers")});
+  }
+  Fill fill;
+  fill.bits = n[2];
+  fill.count = n[3];
+  if (!narrow(n[0], fill.tensor) || !narrow(n[1], fill.size)) return out_of_range(text);
+  plan.fills.push_back(fill);
+  return diag::success();
+}
+
 diag::Status Reader::parameter(std::string_view text, LaunchPlan& plan) {
+  if (text.starts_with("f:")) return fill(text, plan);
   const std::size_t kind = text.empty() ? std::string_view::npos : kKindLetters.find(text[0]);
-  if (kind == std::string_view::npos || text.size() < 2 || text[1] != ':') {
+  if (kind == std::string_view::npos || text.size() < 2 || text[1] != ':' || !plan.fills.empty()) {
     return diag::fail(diag::Kind::BadPlan, {concat("'", text, "' is not a parameter")});
   }
   auto list = numbers(text.substr(2), text);
@@ -310,6 +328,9 @@ std::string LaunchPlan::to_text() const {
     out +=
         concat(" ", std::string_view(&letter, 1), ":", slot.tensor, ",", slot.size, ",", slot.bits);
     if (slot.map != layout::TensorMap{}) append_map(out, slot.map);
+  }
+  for (const Fill& fill : fills) {
+    out += concat(" f:", fill.tensor, ",", fill.size, ",", fill.bits, ",", fill.count);
   }
   return out;
 }

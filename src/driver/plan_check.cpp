@@ -84,6 +84,21 @@ Problem slot_problem(const LaunchPlan& plan, std::size_t index) {
   return std::nullopt;
 }
 
+Problem fill_problem(const LaunchPlan& plan, const Fill& fill) {
+  constexpr std::uint64_t kMostElements = std::uint64_t{1} << 60;
+  const bool has_size = fill.size == 1 || fill.size == 2 || fill.size == 4 || fill.size == 8;
+  if (fill.tensor < plan.tensor_count && has_size && fill.count <= kMostElements &&
+      !plan.is_programmatic) {
+    return std::nullopt;
+  }
+  return Diagnostic(
+      Kind::BadPlan,
+      {plan.is_programmatic
+           ? std::string("a programmatic launch may begin before its outputs are filled")
+           : concat("it fills ", fill.count, " elements of ", fill.size, " bytes of tensor ",
+                    fill.tensor)});
+}
+
 }  // namespace
 
 std::optional<Diagnostic> LaunchPlan::grid_problem(const Dim3& given) const {
@@ -108,6 +123,9 @@ std::optional<Diagnostic> LaunchPlan::problem() const {
   }
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (auto found = slot_problem(*this, i)) return found;
+  }
+  for (const Fill& fill : fills) {
+    if (auto found = fill_problem(*this, fill)) return found;
   }
   return std::nullopt;
 }

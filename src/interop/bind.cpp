@@ -104,12 +104,12 @@ ByteRows rows_of(const Array& array) {
   return ByteRows::of(array.shape, strides, bits / 8);
 }
 
-/// Refuses outputs that share memory.
+/// Refuses tensors that share memory, from the one at `first` on.
 template <typename Tensors>
 diag::Status check_overlap(std::string_view kernel, const Tensors& tensors,
-                           std::span<const Array> arrays) {
-  for (std::size_t i = 1; i < arrays.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
+                           std::span<const Array> arrays, std::size_t first = 0) {
+  for (std::size_t i = first + 1; i < arrays.size(); ++i) {
+    for (std::size_t j = first; j < i; ++j) {
       if (!share_memory(arrays[j].pointer, rows_of(arrays[j]), arrays[i].pointer,
                         rows_of(arrays[i]))) {
         continue;
@@ -155,7 +155,7 @@ class Side {
       }
     }
     if (tile.strided) {
-      const bool is_written = role_ == "output" || signature_.outputs.empty();
+      const bool is_written = role_ == "output" || index >= signature_.first_written();
       return check_rows(subject(index), array, is_written);
     }
     return check_strides(subject(index), tile.is_column(), array);
@@ -283,7 +283,18 @@ diag::Result<Bound> bind_inputs(const Signature& signature, std::span<const Arra
                                                  "' is on ", arrays[0].device),
                                           "move one of them"});
   }
+  if (signature.inouts != 0) {
+    auto status =
+        check_overlap(signature.kernel, signature.inputs, arrays, signature.first_written());
+    if (!status) return status.failure();
+  }
   return bound;
+}
+
+diag::Status check_written(const Signature& signature, std::span<const Array> arrays) {
+  std::vector<Argument> tensors = signature.inputs;
+  tensors.insert(tensors.end(), signature.outputs.begin(), signature.outputs.end());
+  return check_overlap(signature.kernel, tensors, arrays, signature.first_written());
 }
 
 diag::Status bind_outputs(const Signature& signature, std::span<const Array> arrays, Bound& bound,

@@ -75,6 +75,24 @@ diag::Result<std::vector<MapSlot>> maps_of(const Signature& signature, const Fac
   return out;
 }
 
+/// What outputs hold before the kernel begins.
+diag::Status add_fills(driver::LaunchPlan& plan, const Signature& signature, const Facts& facts) {
+  if (signature.out_init.empty()) return diag::success();
+  for (std::size_t i = signature.inputs.size(); i < signature.tensor_count(); ++i) {
+    const auto bits = fill_bits(facts.dtypes[i], signature.out_init);
+    const std::uint32_t size = element_bits(facts.dtypes[i]) / 8;
+    if (!bits || size == 0 || size > 8) {
+      return diag::fail(
+          Kind::DeclarationType,
+          {concat(signature.title(), ": out_init=", signature.out_init),
+           concat("is no value of '", signature.tensor(i).name, "', ", facts.dtypes[i])});
+    }
+    const std::uint64_t bytes = tensor_bytes(facts.dtypes[i], facts.shapes[i]);
+    plan.fills.push_back({static_cast<std::uint32_t>(i), size, *bits, bytes / size});
+  }
+  return diag::success();
+}
+
 diag::Result<driver::LaunchPlan> plan_of(const Signature& signature, const Facts& facts,
                                          const KernelLaunch& launch,
                                          std::span<const ScalarParameter> scalars) {
@@ -96,6 +114,7 @@ diag::Result<driver::LaunchPlan> plan_of(const Signature& signature, const Facts
   const auto maps = maps_of(signature, facts, launch);
   if (!maps) return diag::fail(maps.error());
   add_parameters(plan, slots, *maps, launch.maps_by_value);
+  if (auto filled = add_fills(plan, signature, facts); !filled) return filled.failure();
   return plan;
 }
 
@@ -235,6 +254,7 @@ diag::Result<SavedKernel> compose(TracedText text, const Signature& signature, c
     auto& side = i < signature.inputs.size() ? out.inputs : out.outputs;
     side.push_back(saved_tensor(signature.tensor(i), facts.shapes[i], facts.dtypes[i]));
   }
+  out.inouts = signature.inouts;
   for (ScalarParameter& scalar : *scalars) {
     if (!is_fixed(launch, scalar)) out.scalars.push_back(std::move(scalar));
   }

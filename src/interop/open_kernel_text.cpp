@@ -182,7 +182,11 @@ diag::Status read_tiles(LineReader& lines, std::string_view role, std::vector<Ar
 diag::Status read_signature(LineReader& lines, OpenKernel& out) {
   Signature& signature = out.signature;
   if (auto status = read_tiles(lines, "in", signature.inputs); !status) return status;
+  const std::size_t read_only = signature.inputs.size();
+  if (auto status = read_tiles(lines, "inout", signature.inputs); !status) return status;
+  signature.inouts = signature.inputs.size() - read_only;
   if (auto status = read_tiles(lines, "out", signature.outputs); !status) return status;
+  if (const auto value = lines.line("init")) signature.out_init = *value;
   while (auto text = lines.line("multiple")) {
     Multiple multiple;
     multiple.dimension = take(*text, ' ');
@@ -199,6 +203,7 @@ diag::Status read_signature(LineReader& lines, OpenKernel& out) {
 /// Why it could not be read back, or nothing.
 std::optional<std::string> problem(const OpenKernel& kernel) {
   const Signature& signature = kernel.signature;
+  if (signature.inouts > signature.inputs.size()) return "it has more in-out tensors than inputs";
   if (!is_word(kernel.text.target) || !is_word(signature.kernel)) return "it has no name or target";
   if (kernel.launch.scalars.size() != signature.scalars.size()) {
     return concat("it declares ", signature.scalars.size(), " raw parameters and gives values to ",
@@ -221,7 +226,8 @@ std::optional<std::string> problem(const OpenKernel& kernel) {
 bool OpenKernel::has_bytes(std::string_view bytes) {
   std::string_view head = bytes.substr(0, bytes.find('\n'));
   take(head, ' ');
-  return take(head, ' ') == concat(kOpenVersion);
+  const auto version = read_number(take(head, ' '));
+  return version && is_open_version(*version);
 }
 
 diag::Result<std::string> OpenKernel::to_bytes() const {
@@ -232,8 +238,12 @@ diag::Result<std::string> OpenKernel::to_bytes() const {
                             launch.is_programmatic ? "programmatic " : "plain ",
                             launch.maps_by_value ? "values\n" : "pointers\n");
   for (const SizeExpression& extent : launch.grid) body += concat("grid ", extent.to_text(), "\n");
-  for (const Argument& input : signature.inputs) body += tile_line("in", input);
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
+    const bool is_read_only = i < signature.inputs.size() - signature.inouts;
+    body += tile_line(is_read_only ? "in" : "inout", signature.inputs[i]);
+  }
   for (const Argument& output : signature.outputs) body += tile_line("out", output);
+  if (!signature.out_init.empty()) body += concat("init ", signature.out_init, "\n");
   for (const auto& [dimension, of] : signature.multiples) {
     body += concat("multiple ", dimension, " ", of, "\n");
   }
@@ -241,13 +251,15 @@ diag::Result<std::string> OpenKernel::to_bytes() const {
     body += raw_line(signature.scalars[i], launch.scalars[i]);
   }
   for (const std::string& tensor : launch.maps) body += concat("map ", tensor, "\n");
-  return with_first_line(kOpenVersion, body + text_lines(text.ptx, binaries));
+  const bool is_plain = signature.inouts == 0 && signature.out_init.empty();
+  return with_first_line(is_plain ? kOpenVersion : kOpenInOutVersion,
+                         body + text_lines(text.ptx, binaries));
 }
 
 diag::Result<OpenKernel> OpenKernel::from_bytes(std::string_view bytes) {
   const auto checked = checked_body(bytes);
   if (!checked) return diag::fail(checked.error());
-  if (checked->version != kOpenVersion) {
+  if (!is_open_version(checked->version)) {
     return bad_bytes("it is a kernel for one size, which SavedKernel reads");
   }
   OpenKernel out;

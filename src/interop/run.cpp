@@ -130,6 +130,12 @@ diag::Result<EmulatorLaunch> bind(const emu::Program& program, const driver::Lau
   for (const auto& slot : plan.params) {
     map_pointers += slot.kind == driver::ParamSlot::Kind::MapPointer ? 1 : 0;
   }
+  for (const driver::Fill& fill : plan.fills) {
+    if (fill.tensor < tensors.size() && fill.count * fill.size <= tensors[fill.tensor].bytes)
+      continue;
+    return diag::fail(diag::Kind::BadPlan, {"it fills more of tensor " +
+                                            std::to_string(fill.tensor) + " than there is"});
+  }
   Binder binder(tensors, scalars, map_pointers);
   emu::Launch& launch = binder.out().launch;
   launch.grid = dim3(grid.value_or(plan.grid));
@@ -182,6 +188,13 @@ diag::Result<emu::Report> emulate(KernelImage& image, std::span<const HostTensor
   if (!program) return program.failure();
   auto bound = bind(**program, image.plan(), tensors, scalars, grid);
   if (!bound) return bound.failure();
+  for (const driver::Fill& fill : image.plan().fills) {
+    auto* to = reinterpret_cast<unsigned char*>(tensors[fill.tensor].address);
+    for (std::uint64_t i = 0; i < fill.count; ++i, to += fill.size) {
+      std::memcpy(to, &fill.bits, fill.size);
+    }
+    bound->launch.buffers[fill.tensor].has_value = true;
+  }
   bound->launch.options = options;
   bound->launch.variables = image.variables();
   const Hosted hosted(bound->launch.options);

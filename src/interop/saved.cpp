@@ -27,6 +27,7 @@ namespace {
 using support::concat;
 
 std::uint64_t version_of(const SavedKernel& kernel) {
+  if (kernel.inouts != 0 || !kernel.image->plan().fills.empty()) return kInOutVersion;
   return kernel.scalars.empty() ? kPlainVersion : kScalarVersion;
 }
 
@@ -106,6 +107,9 @@ diag::Result<SavedKernel> read_kernel(LineReader lines) {
   if (!plan) return plan.failure();
   if (auto why = plan->problem()) return diag::fail(std::move(*why));
   if (auto status = read_tensors(lines, "in", out.inputs); !status) return status.failure();
+  const std::size_t read_only = out.inputs.size();
+  if (auto status = read_tensors(lines, "inout", out.inputs); !status) return status.failure();
+  out.inouts = out.inputs.size() - read_only;
   if (auto status = read_tensors(lines, "out", out.outputs); !status) return status.failure();
   if (auto status = read_scalars(lines, out.scalars); !status) return status.failure();
   const auto ptx = lines.text(out.binaries);
@@ -138,6 +142,7 @@ std::optional<std::string> scalar_problem(const SavedKernel& kernel) {
 /// Why these tensors could not be read back, or nothing.
 std::optional<std::string> problem(const SavedKernel& kernel) {
   if (kernel.is_empty) return "its grid is empty, there is no launch to save";
+  if (kernel.inouts > kernel.inputs.size()) return "it has more in-out tensors than inputs";
   if (kernel.image->plan().tensor_count != kernel.tensor_count()) {
     return concat("its plan counts ", kernel.image->plan().tensor_count, " tensors, it names ",
                   kernel.tensor_count());
@@ -163,7 +168,9 @@ std::optional<std::string> problem(const SavedKernel& kernel) {
 diag::Result<std::string> SavedKernel::to_bytes() const {
   if (const auto why = problem(*this)) return bad_bytes(*why);
   std::string body = concat("target ", image->target(), "\nplan ", image->plan().to_text(), "\n");
-  for (const SavedTensor& tensor : inputs) body += tensor_line("in", tensor);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    body += tensor_line(i < inputs.size() - inouts ? "in" : "inout", inputs[i]);
+  }
   for (const SavedTensor& tensor : outputs) body += tensor_line("out", tensor);
   for (const ScalarParameter& scalar : scalars) body += scalar_line(scalar);
   return with_first_line(version_of(*this), body + text_lines(image->ptx(), binaries));
@@ -172,7 +179,7 @@ diag::Result<std::string> SavedKernel::to_bytes() const {
 diag::Result<SavedKernel> SavedKernel::from_bytes(std::string_view bytes) {
   const auto checked = checked_body(bytes);
   if (!checked) return diag::fail(checked.error());
-  if (checked->version == kOpenVersion) {
+  if (is_open_version(checked->version)) {
     return bad_bytes("it is a kernel for any size, which OpenKernel reads");
   }
   auto kernel = read_kernel(LineReader(checked->body));

@@ -78,8 +78,8 @@ diag::Result<Checked> checked_body(std::string_view bytes) {
   }
   const auto version = read_number(take(head, ' '));
   if (!version) return bad_bytes("it does not say its version");
-  if (*version > kOpenVersion) {
-    return diag::fail(Kind::SavedKernelVersion, {concat(*version), concat(kOpenVersion)});
+  if (*version > kLastVersion) {
+    return diag::fail(Kind::SavedKernelVersion, {concat(*version), concat(kLastVersion)});
   }
   const auto length = read_number(take(head, ' '));
   if (*version == 0 || !length || head.size() != 64) return bad_bytes("its first line is damaged");

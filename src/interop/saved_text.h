@@ -18,10 +18,18 @@
 
 namespace pyptx::interop {
 
-/// Versions of the bytes: of a kernel without scalars, with scalars, and for any size.
+/// Versions of the bytes: of a kernel without scalars, with scalars, and for any size; and of those
+/// with in-out tensors or outputs that are filled first, for one size and for any.
 inline constexpr std::uint64_t kPlainVersion = 1;
 inline constexpr std::uint64_t kScalarVersion = 2;
 inline constexpr std::uint64_t kOpenVersion = 3;
+inline constexpr std::uint64_t kInOutVersion = 4;
+inline constexpr std::uint64_t kOpenInOutVersion = 5;
+inline constexpr std::uint64_t kLastVersion = kOpenInOutVersion;
+
+inline bool is_open_version(std::uint64_t version) {
+  return version == kOpenVersion || version == kOpenInOutVersion;
+}
 
 /// SavedKernelBytes.
 support::Failure<diag::Diagnostic> bad_bytes(std::string why);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -121,6 +122,19 @@ std::string Number::text() const {
   char digits[32];
   const int length = std::snprintf(digits, sizeof(digits), "%.17g", real_);
   return {digits, static_cast<std::size_t>(length)};
+}
+
+std::optional<Number> read_number_text(std::string_view text) {
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto read = [&](auto value) -> std::optional<Number> {
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc{} || stop != end) return std::nullopt;
+    return Number(value);
+  };
+  if (const auto whole = read(std::int64_t{0})) return whole;
+  if (const auto large = read(std::uint64_t{0})) return large;
+  return read(0.0);
 }
 
 diag::Result<std::uint64_t> argument_bits(const ScalarParameter& parameter, const Number& number,

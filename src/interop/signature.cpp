@@ -118,6 +118,23 @@ diag::Status check_multiples(const Signature& signature) {
   return diag::success();
 }
 
+diag::Status check_out_init(const Signature& signature) {
+  const std::string what = concat(signature.title(), ": out_init=", signature.out_init);
+  const auto refuse = [&](std::string why) { return bad_declaration(what, std::move(why)); };
+  if (signature.outputs.empty()) return refuse("is of outputs, and there are none");
+  if (!read_number_text(signature.out_init)) return refuse("is no number");
+  for (const Argument& output : signature.outputs) {
+    if (output.tile.strided) {
+      return refuse(concat("cannot fill '", output.name, "', whose rows may lie apart"));
+    }
+    if (is_type_name(output.tile.dtype)) continue;  // the types of a call say
+    if (!fill_bits(output.tile.dtype, signature.out_init)) {
+      return refuse(concat("is no value of '", output.name, "', ", output.tile.dtype));
+    }
+  }
+  return diag::success();
+}
+
 std::string listed_types() {
   std::string out;
   for (const ScalarType& type : scalar_types()) out += concat(out.empty() ? "" : ", ", type.name);
@@ -135,7 +152,30 @@ std::optional<std::uint32_t> Signature::index_of(std::string_view name) const {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> fill_bits(std::string_view dtype, std::string_view value) {
+  const auto number = read_number_text(value);
+  const ScalarType* type = find_scalar_type(dtype);
+  if (!number) return std::nullopt;
+  if (type != nullptr) return number->bits(*type);
+  // Of a format that no parameter has, only the bits of zero are known here.
+  const bool is_zero = number->bits(*find_scalar_type("u8")) == std::uint64_t{0};
+  return is_zero ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
 diag::Status Signature::check() const {
+  if (!out_init.empty()) {
+    if (auto status = check_out_init(*this); !status) return status;
+  }
+  if (inouts > inputs.size()) {
+    return bad_declaration(
+        title(), concat("has ", inouts, " in-out tensors among ", inputs.size(), " inputs"));
+  }
+  if (inouts != 0 && !batch.empty()) {
+    return bad_declaration(
+        concat(title(), ": batch='", batch, "'"),
+        concat("cannot be said of a kernel that writes '", inputs[inputs.size() - inouts].name,
+               "' in place: make it an output, or leave batch= out"));
+  }
   for (std::size_t i = 0; i < tensor_count(); ++i) {
     const Tile& tile = tensor(i).tile;
     if (auto status = tile.check(); !status) return status;

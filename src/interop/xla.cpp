@@ -210,6 +210,7 @@ XLA_FFI_Error* execute_cpu(Frame frame, StateType* type) {
   if (count > kMaxTensors) return frame.too_many_buffers();
   // A result that has an argument's memory holds what the argument does.
   const auto is_input = [&](std::size_t result) {
+    if (frame.is_kept(result, site->kept)) return true;
     for (std::size_t i = 0; i < result && !frame.is_result(i); ++i) {
       if (frame.buffer(i).data == frame.buffer(result).data) return true;
     }

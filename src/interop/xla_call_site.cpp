@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pyptx/interop/registry.h"
+#include "pyptx/support/concat.h"
 
 namespace pyptx::interop::xla {
 namespace {
@@ -48,12 +49,19 @@ diag::Result<CallSite> read_kernel(const Frame& frame) {
 
 diag::Result<CallSite> read_call_site(const Frame& frame) {
   auto site = read_kernel(frame);
-  const std::int64_t unread = frame.integer("unread").value_or(0);
-  if (site && unread < 0) {
-    return diag::fail(diag::Kind::CallAttribute,
-                      {"`unread`, a number of arguments", std::to_string(unread)});
-  }
-  if (site) site->unread = static_cast<std::size_t>(unread);
+  if (!site) return site;
+  const auto count = [&](std::string_view name, std::size_t& out) -> diag::Status {
+    const std::int64_t given = frame.integer(name).value_or(0);
+    if (given < 0) {
+      return diag::fail(
+          diag::Kind::CallAttribute,
+          {support::concat("`", name, "`, a number of arguments"), std::to_string(given)});
+    }
+    out = static_cast<std::size_t>(given);
+    return diag::success();
+  };
+  if (auto status = count("unread", site->unread); !status) return status.failure();
+  if (auto status = count("kept", site->kept); !status) return status.failure();
   return site;
 }
 

@@ -27,6 +27,8 @@ struct CallSite {
   std::int64_t handle = 0;
   /// The last arguments, whose memory results take and which the kernel does not get.
   std::size_t unread = 0;
+  /// The first results, which hold what the arguments held whose memory they take.
+  std::size_t kept = 0;
 
   bool has_handle() const { return image == nullptr && open == nullptr; }
 };

@@ -45,6 +45,10 @@ class Frame {
     return arguments_ + static_cast<std::size_t>(frame_->rets.size);
   }
   bool is_result(std::size_t index) const { return index >= arguments_; }
+  /// Whether it is one of the first `count` results.
+  bool is_kept(std::size_t index, std::size_t count) const {
+    return is_result(index) && index - arguments_ < count;
+  }
   const XLA_FFI_Buffer& buffer(std::size_t index) const {
     void* buffer =
         is_result(index) ? frame_->rets.rets[index - arguments_] : frame_->args.args[index];

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,11 @@ def build(folder: Path, blocks: int) -> Kernel:
     spec.loader.exec_module(module)
     made: Kernel = module.k
     return made
+
+
+def code_of(file: str) -> CodeType:
+    """Return code of a text of that name."""
+    return compile("", file, "exec")
 
 
 @pytest.fixture
@@ -175,10 +181,10 @@ def test_a_file_is_parsed_once_for_all_of_its_places(tmp_path: Path, parses: lis
     spans = spans_of(path.read_text())
     parses.clear()
     for span in spans:
-        found = places.place(str(path), span, False, "whole", 0)
+        found = places.place(code_of(str(path)), span, False, "whole", 0)
         assert found == (str(path), span[0], 10, span[0], 30, "    with ptx.range_(0, turns):")
     assert len(parses) == 1
-    argument = places.place(str(path), spans[0], False, "argument", 0xFFFF, "stop")
+    argument = places.place(code_of(str(path)), spans[0], False, "argument", 0xFFFF, "stop")
     assert argument[2:5] == (24, spans[0][0], 29)
     assert parses.count(path.read_text()) == 1
 
@@ -187,7 +193,7 @@ def test_an_edited_file_is_read_again(tmp_path: Path, parses: list[str]) -> None
     path = tmp_path / "edited.py"
     for name in ("first", "another_one"):
         path.write_text(f"with {name}(0):\n    pass\n")
-        found = places.place(str(path), (1, 0, 2, 8), False, "whole", 0)
+        found = places.place(code_of(str(path)), (1, 0, 2, 8), False, "whole", 0)
         assert found == (str(path), 1, 6, 1, 6 + len(name) + 3, f"with {name}(0):")
     assert len(parses) == 2
 
@@ -199,7 +205,7 @@ def test_texts_of_one_name_are_told_apart(
     for text in (*texts, texts[0], texts[0]):
         entry = (len(text), None, text.splitlines(keepends=True), "<stdin>")
         monkeypatch.setitem(linecache.cache, "<stdin>", entry)
-        found = places.place("<stdin>", (1, 0, 2, 5), False, "whole", 0)
+        found = places.place(code_of("<stdin>"), (1, 0, 2, 5), False, "whole", 0)
         assert found[2:] == (6, 1, text.index(":") + 1, text.splitlines()[0])
     assert len(parses) == 3  # the last two are one text, in lists of their own
 
@@ -208,16 +214,28 @@ def test_what_cannot_be_parsed_keeps_its_place(tmp_path: Path, parses: list[str]
     path = tmp_path / "broken.py"
     path.write_text("with a(0:\n    x\n")
     for _ in range(3):
-        assert places.place(str(path), (1, 0, 2, 5), False, "whole", 0)[1:5] == (1, 1, 2, 6)
+        assert places.place(code_of(str(path)), (1, 0, 2, 5), False, "whole", 0)[1:5] == (
+            1,
+            1,
+            2,
+            6,
+        )
     assert len(parses) == 1
-    assert places.place("<gone>", (3, -1, 0, -1), False, "whole", 0) == ("<gone>", 3, 0, 3, 0, "")
+    assert places.place(code_of("<gone>"), (3, -1, 0, -1), False, "whole", 0) == (
+        "<gone>",
+        3,
+        0,
+        3,
+        0,
+        "",
+    )
 
 
 def test_trees_of_few_files_are_kept(tmp_path: Path, parses: list[str]) -> None:
     for number in range(3 * index.MOST_KEPT):
         path = tmp_path / f"file_{number}.py"
         path.write_text(f"with a({number}):\n    x\n")
-        places.place(str(path), (1, 0, 2, 5), False, "whole", 0)
+        places.place(code_of(str(path)), (1, 0, 2, 5), False, "whole", 0)
     assert len(index._kept) == index.MOST_KEPT
 
 

@@ -76,6 +76,8 @@ class Launcher {
   diag::Status check_elsewhere(void* stream, int device) const;
   diag::Status submit(void* stream, int device, const LaunchArguments& arguments, EncodedMap* maps,
                       void** params) const;
+  /// What tensors hold when the kernel begins.
+  [[gnu::noinline]] diag::Status fill(void* stream, const LaunchArguments& arguments) const;
   [[gnu::noinline]] diag::Status submit_large(void* stream, int device,
                                               const LaunchArguments& arguments) const;
 

@@ -43,6 +43,15 @@ struct ParamSlot {
   bool operator==(const ParamSlot&) const = default;
 };
 
+/// What a tensor holds when the kernel begins: `count` elements of these low `size` bytes.
+struct Fill {
+  std::uint32_t tensor = 0;
+  std::uint32_t size = 4;  // 1, 2, 4 or 8
+  std::uint64_t bits = 0;
+  std::uint64_t count = 0;
+  bool operator==(const Fill&) const = default;
+};
+
 /// Of the address of a tensor over which a map is made, in bytes.
 inline constexpr std::uint32_t kMappedAlignment = 16;
 
@@ -63,6 +72,8 @@ struct LaunchPlan {
   /// Bytes of each tensor, or empty when not known: one with bytes must have an address.
   std::vector<std::uint64_t> tensor_bytes;
   std::vector<ParamSlot> params;
+  /// Done on the launch's stream in front of it.
+  std::vector<Fill> fills = {};
   bool operator==(const LaunchPlan&) const = default;
 
   /// Why no device could launch it (a tensor that is not counted, a scalar of three bytes, a

@@ -43,6 +43,9 @@ diag::Result<Bound> bind_inputs(const Signature& signature, std::span<const Arra
 diag::Status bind_outputs(const Signature& signature, std::span<const Array> arrays, Bound& bound,
                           std::string_view device, const SizeRules& rules = plain_sizes());
 
+/// Refuses in-out tensors and outputs that share memory: OutputOverlap. `arrays` are all of a call.
+diag::Status check_written(const Signature& signature, std::span<const Array> arrays);
+
 /// Refuses an array whose address no tensor map can hold: ArrayAlignment.
 diag::Status check_mapped(std::string_view kernel, std::string_view argument,
                           std::uint64_t address);

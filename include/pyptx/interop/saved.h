@@ -53,6 +53,8 @@ struct SavedKernel {
   std::vector<Binary> binaries = {};
   /// A grid of no CTAs, as some size of an OpenKernel has: nothing is launched.
   bool is_empty = false;
+  /// So many of the inputs, the last ones, are written, too.
+  std::size_t inouts = 0;
 
   /// Assembles for `target`, with options of ptxas, and keeps the binary; what the assembler said.
   diag::Result<std::string> add_binary(const std::string& target,
@@ -89,8 +91,11 @@ struct SavedKernel {
   const SavedTensor& tensor(std::size_t index) const {
     return index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
   }
-  /// Whether the kernel may write it: one without outputs writes its inputs, no other does.
-  bool is_written(std::size_t index) const { return index >= inputs.size() || outputs.empty(); }
+  /// Whether the kernel may write it: an output, an in-out tensor, and any input of a kernel that
+  /// has neither.
+  bool is_written(std::size_t index) const {
+    return index >= inputs.size() - inouts || (outputs.empty() && inouts == 0);
+  }
 
  private:
   diag::Status check_count(std::size_t count) const;

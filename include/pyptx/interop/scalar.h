@@ -62,6 +62,9 @@ class Number {
   std::uint64_t bits_ = 0;
 };
 
+/// The number that a text is: "12", "-1", "0.5", "-inf".
+std::optional<Number> read_number_text(std::string_view text);
+
 /// A parameter whose value each launch brings.
 struct ScalarParameter {
   std::string name;

@@ -49,7 +49,11 @@ struct Signature {
   std::string kernel = {};
   std::vector<Argument> inputs = {};
   std::vector<Argument> outputs = {};
+  /// So many of the inputs, the last ones, are in-out: the kernel writes them, too.
+  std::size_t inouts = 0;
   std::vector<RawParameter> scalars = {};
+  /// What every element of the outputs holds when the kernel begins, "0" or "-inf"; empty: nothing.
+  std::string out_init = {};
   /// The dimension whose parts are independent; empty: there is none.
   std::string batch = {};
   std::vector<Multiple> multiples = {};
@@ -60,6 +64,10 @@ struct Signature {
     return index < inputs.size() ? inputs[index] : outputs[index - inputs.size()];
   }
   std::optional<std::uint32_t> index_of(std::string_view tensor) const;
+  /// The first tensor that the kernel writes. One without outputs and in-out tensors writes all.
+  std::size_t first_written() const {
+    return outputs.empty() && inouts == 0 ? 0 : inputs.size() - inouts;
+  }
   /// "kernel 'scale'", which is how messages begin.
   std::string title() const;
 
@@ -79,5 +87,8 @@ struct Signature {
   /// The map over a tensor of these facts: ArrayMap.
   diag::Result<layout::TensorMap> map(std::size_t tensor, const Facts& facts) const;
 };
+
+/// The bits of a number, as text, in elements of that type; nothing where it has no such value.
+std::optional<std::uint64_t> fill_bits(std::string_view dtype, std::string_view value);
 
 }  // namespace pyptx::interop

@@ -43,6 +43,13 @@ class DifferentiableKernel(_core.OperatorBase):
             refuse("OptionType", "the forward kernel", "a pyptx kernel", repr(forward))
         if not callable(backward):
             refuse("OptionType", "the backward kernel", "a kernel or a function", repr(backward))
+        if inouts := getattr(forward, "inout_specs", ()):
+            refuse(
+                "NoGradient",
+                f"kernel {getattr(forward, '__name__', forward)!r}",
+                f"writes {len(inouts)} of its arguments in place, and a gradient needs what they "
+                f"were; make them outputs of the forward kernel",
+            )
         count = len(forward.in_specs)
         self.forward = forward
         self.backward = backward

@@ -32,6 +32,10 @@ class Carried(Protocol):
     def scalars(self) -> Sequence[BoundScalar]:
         """What each launch brings."""
 
+    @property
+    def inouts(self) -> int:
+        """How many of its inputs are written."""
+
     def text(self) -> str:
         """Return all of it."""
 
@@ -50,6 +54,9 @@ def _name(key: str) -> str:
 def _text(key: str) -> str:
     """Return the kernel as a graph has it."""
     kernel = _by_key[key]
+    if kernel.inouts:
+        fix = "call the kernel itself in compiled functions"
+        refuse("GraphCall", f"bound kernel {kernel.name!r}: it writes tensors in place", fix)
     if kernel.scalars:
         names = ", ".join(scalar.name for scalar in kernel.scalars)
         fix = "call the kernel itself in compiled functions"

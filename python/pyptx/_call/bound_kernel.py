@@ -55,6 +55,12 @@ class Settled:
     inputs: tuple[BoundTensor, ...]
     outputs: tuple[BoundTensor, ...]
     scalars: tuple[BoundScalar, ...] = ()
+    inouts: int = 0  # so many of the inputs, the last ones, are written, too
+
+    @property
+    def read_only(self) -> int:
+        """How many of the tensors, from the first on, may not be written."""
+        return len(self.inputs) - self.inouts if self.inouts or self.outputs else 0
 
     def text(self) -> str:
         """Return what a program carries of it."""
@@ -73,7 +79,7 @@ class Settled:
             for tensors in (self.inputs, self.outputs)
         )
         scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in self.scalars]
-        return _core.SavedKernel(self.image, inputs, outputs, scalars)
+        return _core.SavedKernel(self.image, inputs, outputs, scalars, self.inouts)
 
     def bits(self, values: Mapping[str, Any]) -> tuple[int, ...]:
         """Return what a launch is given for the scalars, with these values in place of the own."""
@@ -112,6 +118,7 @@ class BoundKernel(_core.KernelBase):
         self._key = self._launch.key
         #: Tiles of arguments and outputs, as a kernel has them.
         self.in_specs = tuple(map(_tile, settled.inputs))
+        self.inout_specs = self.in_specs[len(self.in_specs) - settled.inouts :]
         self.out_specs = tuple(map(_tile, settled.outputs))
 
     @property
@@ -224,7 +231,8 @@ class Launch:
         index = -1
         if self.device is not None and device_type == "cuda":
             index = cuda_ordinal(self.device)
-        entry.add(inputs, outputs, device_type, self.settled.image, index)
+        inouts = self.settled.inouts
+        entry.add(inputs, outputs, device_type, self.settled.image, index, inouts=inouts)
 
     # --- what the entry does not take ---------------------------------------------------------
 
@@ -273,8 +281,9 @@ class Launch:
         if results is None:
             results = [_fitting(first_call.empty_numpy, t) for t in self.settled.outputs]
         first_call.check_writable(self.settled.name, results)
-        if not self.settled.outputs:
-            first_call.check_writable(self.settled.name, args, "input")
+        read_only = self.settled.read_only
+        if read_only < len(args):
+            first_call.check_writable(self.settled.name, args[read_only:], "input", read_only)
         memory = (*inputs, *map(first_call.describe_numpy, results))
         self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
         if all(array.dtype.kind in ENTRY_KINDS for array in (*args, *results)):
@@ -287,7 +296,8 @@ class Launch:
         from pyptx._torch import eager
 
         torch = sys.modules["torch"]
-        if outs is None and self.settled.outputs and eager.is_recorded(args):
+        writes_inputs = self.settled.read_only < len(self.settled.inputs)
+        if outs is None and not writes_inputs and eager.is_recorded(args):
             return eager.record(
                 self.settled.name, lambda *inputs: self._call_torch(inputs, None, bits), *args
             )
@@ -316,15 +326,14 @@ class Launch:
             _core.launch(self.settled.image, device.index, stream, pointers, bits)
         elif device.type == "cpu":
             self._emulate(memory, bits, fresh=len(results) if outs is None else 0)
-        written = outs if self.settled.outputs else args
-        if written is not None:
+        written = [*args[self.settled.read_only :], *(outs or ())]
+        if written:
             torch.autograd.graph.increment_version(written)
         return first_call.unpack(results)
 
     def _emulate(self, memory: Sequence[Array], bits: Sequence[int], *, fresh: int) -> None:
         if self.settled.image is not None:
-            # A kernel without outputs writes its inputs; no other does.
-            read_only = len(self.settled.inputs) if self.settled.outputs else 0
+            read_only = self.settled.read_only
             first_call.emulate_image(
                 self.settled.image, memory, bits, fresh=fresh, read_only=read_only
             )
@@ -408,4 +417,4 @@ def settled_of(saved: _core.SavedKernel) -> Settled:
     )
     scalars = tuple(BoundScalar(*row) for row in saved.scalars)
     image = None if saved.is_empty else saved.image
-    return Settled(saved.image.plan.entry, image, inputs, outputs, scalars)
+    return Settled(saved.image.plan.entry, image, inputs, outputs, scalars, saved.inouts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings of what the emulator found and did not stop at. The extension calls this."""
+"""Warnings of what the emulator or a trace found and did not stop at. The extension calls this."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import warnings
 from types import FrameType
 
 from pyptx import _core
-from pyptx._errors import EmulatorWarning, OutputWarning
+from pyptx._errors import EmulatorWarning, OutputWarning, TraceWarning
 
 
 def warn(text: str, found: _core.Diagnostic) -> None:
     """Warn of a finding at its line of the kernel, or at the caller's where it has none."""
-    kind = OutputWarning if found.code == "PTX0940" else EmulatorWarning
+    kind: type[EmulatorWarning] | type[TraceWarning] = TraceWarning
+    if found.code.startswith("PTX09"):
+        kind = OutputWarning if found.code == "PTX0940" else EmulatorWarning
     if found.file is not None:
         warnings.warn_explicit(kind(text, found), kind, found.file, found.line or 0)
         return

@@ -97,6 +97,8 @@ def prepare(
         has_own_outputs &= own == [framework_name(array.dtype) for array in out]
         names = [array.dtype for array in out]
     arrays = (*inputs, *(out or ()))
+    if signature.inout_specs and out is not None:
+        signature.declared.check_written(arrays)
     every_shape = (*(array.shape for array in inputs), *shapes)
     strides = signature.strides.of([array.strides for array in arrays], every_shape)
     raw |= signature.strides.values(strides)
@@ -165,7 +167,7 @@ def call(kernel: Kernel, captures: Captures, args: tuple[Any, ...], kwargs: dict
     if framework == "jax":
         from pyptx._jax import call_site
 
-        if not kernel.out_specs:
+        if not kernel.out_specs and not kernel.inout_specs:
             what = f"kernel {kernel.signature.name!r}"
             refuse("NoTensors", what, *call_site.NOTHING_WRITTEN)
         return call_site.call(kernel, captures, args, outs, keywords)
@@ -279,22 +281,16 @@ def call_numpy(
     prepared = prepare(kernel, captures, inputs, given, keywords, target)
     results = list(outs) if outs is not None else new_outputs(kernel, prepared, empty_numpy)
     check_writable(kernel.signature.name, results)
-    if not kernel.out_specs:
-        check_writable(kernel.signature.name, args, "input")
+    read_only = kernel.signature.read_only
+    if kernel.signature.writes_inputs:
+        check_writable(kernel.signature.name, args[read_only:], "input", read_only)
     memory = (*inputs, *map(describe_numpy, results))
     fresh = len(results) if outs is None else 0
-    read_only = read_only_count(kernel)
     report = emulate(prepared, memory, emulator, read_only=read_only, fresh=fresh)
     is_read = all(array.dtype.kind in ENTRY_KINDS for array in (*args, *results))
     if emulator is None and prepared.has_work and is_read:
         teach(kernel, captures, keywords, prepared, memory, "cpu")
     return unpack(results), report
-
-
-def read_only_count(kernel: Kernel) -> int:
-    """Return how many of a kernel's tensors, from the first on, it may not write."""
-    # A kernel without outputs writes its inputs; no other does.
-    return len(kernel.in_specs) if kernel.out_specs else 0
 
 
 def emulate(
@@ -341,9 +337,9 @@ def unpack(results: Sequence[Any]) -> Any:
     return tuple(results) if results else None
 
 
-def check_writable(kernel: str, arrays: Sequence[Any], what: str = "out") -> None:
-    """Refuse NumPy arrays that may not be written."""
-    for index, array in enumerate(arrays):
+def check_writable(kernel: str, arrays: Sequence[Any], what: str = "out", first: int = 0) -> None:
+    """Refuse NumPy arrays that may not be written; the first has that number."""
+    for index, array in enumerate(arrays, first):
         if not array.flags.writeable:
             refuse("ArrayMemory", f"kernel {kernel!r}: {what}[{index}]", "is read-only")
 

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 Taken = Mapping[str, frozenset[str]]
 
 
+def entry_name(name: str) -> str:
+    """Return the name as PTX takes one for an entry; the same for the same name, always.
+
+    A lambda is `lambda`; of what is no letter, digit or underscore the number is written.
+    """
+    plain = name.strip("<>") if name.startswith("<") else name
+    legal = "".join(
+        c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in plain
+    )
+    legal = f"_{legal}" if legal[:1].isdigit() or not legal else legal
+    return legal if len(legal) > 1 or legal.isalpha() else f"{legal}_"
+
+
 def taken_keywords(*methods: Callable[..., Any]) -> Taken:
     """Return the keywords that ways to run a kernel take for themselves, by the way."""
     ways = {method.__name__: frozenset(_parameters(method)) for method in methods}

@@ -139,6 +139,7 @@ class _Carried:
         self.kernel = kernel
         self.name = kernel.name
         self.scalars = tuple(BoundScalar(*row) for row in kernel.scalars)
+        self.inouts = kernel.inouts
 
     def text(self) -> str:
         return bytes(self.kernel.to_bytes()).decode()

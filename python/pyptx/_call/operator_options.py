@@ -93,7 +93,7 @@ def call_in_autocast(kernel: Kernel, /, *args: Any, **keywords: Any) -> Any:
 
     A call that says where to write is none that autocast changes, as in torch.
     """
-    if "out" not in keywords and kernel.out_specs:
+    if "out" not in keywords and not kernel.signature.writes_inputs:
         args = in_autocast(kernel.autocast_types, args)
     return kernel._entry(*args, **keywords)
 

@@ -66,6 +66,24 @@ class TensorSpec:
             strides.append(outer if index else 1)
         return tuple(strides if is_column else strides[::-1])
 
+    def ptr(self, *indices: Any) -> Any:
+        """Return the global address of an element, `X.ptr(i, j)`, in a fresh 64-bit register.
+
+        Indices are numbers or integer registers; those left out are 0. Shape, strides and element
+        type are those of the Tile, and the sum has 64 bits whatever the indices have. As an operand
+        of ld and st, `ptx.at(X, i, j)` is the same without a register for what is a number.
+        """
+        return _core.ptx.ptr(self, *indices)
+
+    def counted(self) -> tuple[int, Any, Any, bool] | None:
+        """Bits of an element, sizes, strides that are no products of them, and the order.
+
+        None where the Tile does not say them all.
+        """
+        if self.shape is None or self.dtype is None:
+            return None
+        return self.dtype.bits, self.shape, (), self.layout is Layout.COL
+
     def tma_desc(self) -> Any:
         """Return the TMA descriptor of this tensor, as the `src` or `dst` of a bulk tensor copy.
 
@@ -113,6 +131,13 @@ class SizedTensor(TensorSpec):
         if not self._strides:
             return super().strides
         return (*map(self._value, self._strides), 1)
+
+    def counted(self) -> tuple[int, Any, Any, bool] | None:
+        """Bits of an element, sizes, strides that a launch brings, and the order."""
+        found = super().counted()
+        if found is None or not self._strides:
+            return found
+        return found[0], found[1], self.strides, found[3]
 
     def _value(self, size: int | str) -> Any:
         trace = _core.active_trace()

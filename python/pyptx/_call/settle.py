@@ -115,7 +115,8 @@ def settle_arrays(
         for (kind, name), bits in zip(prepared.run_time, prepared.scalars, strict=True)
     )
     sides = tuple(tensors[:count]), tuple(tensors[count:])
-    return Settled(signature.name, prepared.image, *sides, scalars)
+    inouts = len(signature.inout_specs)
+    return Settled(signature.name, prepared.image, *sides, scalars, inouts)
 
 
 def _refuse_gaps(signature: Signature, prepared: first_call.Prepared) -> None:
@@ -222,9 +223,9 @@ def launch(
     place = _place(signature.name, tensors, frameworks, device)
     arrays = _arrays(signature, tensors, frameworks, place, keywords)
     count = len(signature.in_specs)
-    # A kernel without outputs writes its inputs.
-    first, what = (count, "out") if signature.out_specs else (0, "input")
+    first = signature.read_only
     written = [*zip(tensors, frameworks, strict=True)][first:]
+    what = "out" if first == count else "input"
     first_call.check_writable(signature.name, [t for t, f in written if f == "numpy"], what)
     ordinal = None if place.startswith("cpu") else cuda_ordinal(place)
     handle = _stream_handle(signature.name, stream, ordinal, "torch" in frameworks)
@@ -236,8 +237,7 @@ def launch(
     if not prepared.has_work:
         return
     if ordinal is None:
-        read_only = first_call.read_only_count(kernel)
-        first_call.emulate(prepared, arrays, None, read_only=read_only, fresh=0)
+        first_call.emulate(prepared, arrays, None, read_only=first, fresh=0)
     else:
         _core.launch(prepared.image, ordinal, handle, [a.pointer for a in arrays], prepared.scalars)
     ours = [t for t, f in written if f == "torch"]

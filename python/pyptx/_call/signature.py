@@ -15,6 +15,7 @@ from typing import Any
 
 from pyptx import _core
 from pyptx._call.element_types import element_bits, ptx_name
+from pyptx._call.names import entry_name
 from pyptx._call.refusals import refuse
 from pyptx._call.scalars import is_traced_by_jax
 from pyptx._call.strides import LaunchStrides
@@ -77,8 +78,10 @@ class Signature:
         batch: str | None = None,
         dynamic: Sequence[str] = (),
         multiple_of: Mapping[str, int] | None = None,
+        inout_specs: Sequence[Tile] | None = None,
+        out_init: str = "",
     ) -> None:
-        self.name: str = fn.__name__
+        self.name = entry_name(fn.__name__)
         self.fn = fn
         parameters = inspect.signature(fn).parameters.values()
         positional = (
@@ -94,8 +97,12 @@ class Signature:
                 "name each tensor, and put template parameters after '*'",
             )
         self.tensors = tuple(p.name for p in parameters if p.kind in positional)
-        self.has_specs = in_specs is not None or out_specs is not None
-        self.in_specs = tuple(in_specs or ())
+        self.has_specs = any(x is not None for x in (in_specs, inout_specs, out_specs))
+        #: Of tensors that are read and written, which stand behind the inputs.
+        self.inout_specs = tuple(inout_specs or ())
+        self.out_init = out_init
+        #: Of all that a call takes by position.
+        self.in_specs = (*tuple(in_specs or ()), *self.inout_specs)
         self.out_specs = tuple(out_specs or ())
         self.raw_params = tuple((str(kind), str(name)) for kind, name in raw_params or ())
         self._check_declaration()
@@ -127,7 +134,29 @@ class Signature:
             self.raw_params,
             batch,
             list(self.multiple_of.items()),
+            len(self.inout_specs),
+            out_init,
         )
+
+    @property
+    def writes_inputs(self) -> bool:
+        """Whether a call writes arrays that it takes by position."""
+        return bool(self.inout_specs) or not self.out_specs
+
+    @property
+    def inout_names(self) -> tuple[str, ...]:
+        """Names of the tensors that are read and written."""
+        end = len(self.in_specs)
+        return self.tensors[end - len(self.inout_specs) : end]
+
+    @property
+    def read_only(self) -> int:
+        """How many of the tensors, from the first on, the kernel may not write.
+
+        One without outputs and in-out tensors writes its inputs.
+        """
+        count = len(self.in_specs) - len(self.inout_specs)
+        return count if self.inout_specs or self.out_specs else 0
 
     @property
     def has_partial_outputs(self) -> bool:
@@ -161,9 +190,14 @@ class Signature:
                 "DeclarationType",
                 f"kernel {self.name!r}",
                 f"has {len(self.tensors)} tensor parameters ({', '.join(self.tensors)}) "
-                f"but {len(self.in_specs)} in_specs and {len(self.out_specs)} out_specs; "
+                f"but {self._counted_specs()}; "
                 f"give one Tile per parameter",
             )
+
+    def _counted_specs(self) -> str:
+        inouts, outs = len(self.inout_specs), len(self.out_specs)
+        between = f", {inouts} inout_specs" if inouts else ""
+        return f"{len(self.in_specs) - inouts} in_specs{between} and {outs} out_specs"
 
     def _checked_dynamic(self, names: Sequence[str]) -> tuple[str, ...]:
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):

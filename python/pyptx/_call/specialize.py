@@ -9,6 +9,7 @@ once agree.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,9 @@ MOST_KEPT = _core.MAX_SPECIALISATIONS
 
 #: Multiples of its divisor that stand for a size of the launch in what a trace knows of a map.
 UNBOUNDED = 1 << 16
+
+#: Bytes of a tensor that an offset of 32 bits with a sign still reaches.
+LARGE = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,9 @@ class Specializer:
             if spec is None or shape is None:
                 continue
             divisors = tensors[-1].divisors = signature.divisors(shape)
+            nbytes = _known_bytes(tensors[-1].dtype, shape)
+            if nbytes is not None and nbytes > LARGE:
+                trace.describe_bytes(tensor, nbytes)
             if dtype is not None:
                 # Boxes do not depend on a size that the launch brings: any will do.
                 sizes = [
@@ -181,6 +188,7 @@ class Specializer:
             signature.fn(*tensors, **facts.template)
         blocks = tuple(trace.shared_blocks)
         module = trace.finish()
+        trace.warn()
         dynamic = trace.dynamic_shared_bytes
         with _about_declaration(signature):
             what = f"kernel {signature.name!r}:"
@@ -259,6 +267,14 @@ class Specializer:
                 options.maps_by_value,
                 options.programmatic,
             )
+
+
+def _known_bytes(dtype: Any, shape: Sequence[int | str]) -> int | None:
+    """Return the size of a tensor; None where a launch brings it."""
+    if dtype is None or any(isinstance(size, str) for size in shape):
+        return None
+    elements = math.prod(cast("Sequence[int]", shape))
+    return elements * int(dtype.bits) // 8
 
 
 @contextmanager

@@ -74,4 +74,5 @@ def teach(
         guards=watched if len(watched) else None,
         grid=grid_of_scalars(kernel.grid, prepared.values, names),
         recorded=recorded,
+        inouts=len(kernel.inout_specs),
     )

@@ -32,7 +32,7 @@ def call(
     """Run on JAX arrays, or put the call into the program that is being traced."""
     _toolchain.announce_folders()
     what = f"bound kernel {settled.name!r}"
-    if not settled.outputs:
+    if not settled.outputs and not settled.inouts:
         refuse("NoTensors", what, *call_site.NOTHING_WRITTEN)
     names = [tensor.name for tensor in (*settled.inputs, *settled.outputs)]
     args = [
@@ -47,12 +47,16 @@ def call(
     check(described[: len(args)], given if outs is not None else None)
     shapes = [call_site.result_type(tensor.dtype, tensor.shape) for tensor in settled.outputs]
     if settled.image is None:
-        return first_call.unpack([jax.numpy.zeros(s.shape, s.dtype) for s in shapes])
+        kept = args[len(args) - settled.inouts :]
+        return first_call.unpack([*kept, *(jax.numpy.zeros(s.shape, s.dtype) for s in shapes)])
     image = _core.with_scalars(settled.image, bits) if bits else settled.image
     donated = [settled.outputs[output] for argument, output in aliases if argument >= len(args)]
-    layouts = tuple(map(_layout, (*settled.inputs, *donated, *settled.outputs)))
-    function = call_site.calling(image, shapes, layouts, aliases, len(donors))
-    return first_call.unpack(function(*every))
+    inouts = settled.inputs[len(settled.inputs) - settled.inouts :]
+    layouts = tuple(map(_layout, (*settled.inputs, *donated, *inouts, *settled.outputs)))
+    results = call_site.launch_with_inouts(
+        image, every, len(args), len(inouts), shapes, layouts, aliases
+    )
+    return first_call.unpack(results)
 
 
 def _described(x: Any, device: str | None) -> Array:

@@ -38,7 +38,7 @@ PLATFORMS = ("cpu", "cuda", "gpu")
 #: Why a kernel without outputs is refused.
 NOTHING_WRITTEN = (
     "has no outputs, and a JAX array is never written in place",
-    "declare what it writes in out_specs (out= donates memory)",
+    "declare what it writes in out_specs (out= donates memory), or in inout_specs",
 )
 _lock = threading.Lock()
 _registered: dict[str, bool] = {}
@@ -116,8 +116,9 @@ class Site:
 
     @property
     def out_specs(self) -> tuple[Tile, ...]:
-        """Specs of the results."""
-        return self.kernel.signature.out_specs
+        """Specs of the results: what in-out arrays become, then the outputs."""
+        signature = self.kernel.signature
+        return (*signature.inout_specs, *signature.out_specs)
 
     @property
     def functions(self) -> Kept[Any, Any]:
@@ -181,12 +182,15 @@ class Site:
             self.kernel.jax_functions.clear()
             self.kernel._live.jax_calls = None
         shapes = [result_type(dtype, shape) for dtype, shape in prepared.outputs]
+        inouts = args[self.kernel.signature.read_only : self.input_count]
+        if not self.kernel.inout_specs:
+            inouts = ()
         if not prepared.has_work:
-            return tuple(jax.numpy.zeros(s.shape, s.dtype) for s in shapes)
-        specs = (*self.argument_specs, *self.kernel.signature.out_specs)
-        layouts = tuple(_layout(spec) for spec in specs)
-        unread = len(args) - self.input_count
-        return calling(prepared.image, shapes, layouts, self.aliases, unread)(*args)
+            return (*inouts, *(jax.numpy.zeros(s.shape, s.dtype) for s in shapes))
+        layouts = tuple(_layout(spec) for spec in (*self.argument_specs, *self.out_specs))
+        return launch_with_inouts(
+            prepared.image, args, self.input_count, len(inouts), shapes, layouts, self.aliases
+        )
 
 
 def call(
@@ -347,6 +351,28 @@ def _varying_as(args: Sequence[Any], shape: jax.ShapeDtypeStruct) -> jax.ShapeDt
     )
 
 
+def launch_with_inouts(
+    image: Any,
+    args: Sequence[Any],
+    inputs: int,
+    inouts: int,
+    shapes: Sequence[jax.ShapeDtypeStruct],
+    layouts: tuple[tuple[int, ...] | None, ...],
+    donors: Aliases,
+) -> tuple[Any, ...]:
+    """Call an image; the last `inouts` of the inputs are results, too, and come first among them.
+
+    The kernel is given a result's memory, in which XLA has put what the argument was; it makes a
+    copy where the argument is used later.
+    """
+    first = inputs - inouts
+    kept = tuple((first + index, index) for index in range(inouts))
+    shifted = tuple((argument, output + inouts) for argument, output in donors)
+    every = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args[first:inputs]] + [*shapes]
+    unread = len(args) - first
+    return calling(image, every, layouts, (*kept, *shifted), unread, inouts)(*args)
+
+
 def launch_image(image: Any, args: Sequence[Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
     """Return the FFI call of an image; one output as it is, several as a tuple."""
     layouts = (None,) * (len(args) + len(shapes))
@@ -365,18 +391,26 @@ def calling(
     layouts: tuple[tuple[int, ...] | None, ...],
     aliases: Aliases,
     unread: int,
+    kept: int = 0,
 ) -> Callable[..., tuple[Any, ...]]:
-    """Return the jitted FFI call of an image or handle, the same one for the same call."""
+    """Return the jitted FFI call of an image or handle, the same one for the same call.
+
+    Arguments whose memory the first `kept` results take are not given away.
+    """
     identity = kernel if isinstance(kernel, int) else kernel.hash
-    key = (identity, tuple((s.shape, str(s.dtype)) for s in shapes), layouts, aliases, unread)
+    types = tuple((s.shape, str(s.dtype)) for s in shapes)
+    key = (identity, types, layouts, aliases, unread, kept)
     function = _calls.get(key)
     if function is None:
         check_registered()
         attributes = _attributes(kernel)
         if unread:
             attributes["unread"] = np.int64(unread)
+        if kept:
+            attributes["kept"] = np.int64(kept)
         name = "of a handle" if isinstance(kernel, int) else kernel.plan.entry
-        function = _calls.keep_first(key, make_call(name, attributes, shapes, layouts, aliases))
+        made = make_call(name, attributes, shapes, layouts, aliases, kept)
+        function = _calls.keep_first(key, made)
     return function
 
 
@@ -405,6 +439,7 @@ def make_call(
     shapes: Sequence[jax.ShapeDtypeStruct],
     layouts: tuple[tuple[int, ...] | None, ...],
     aliases: Aliases,
+    kept: int = 0,
 ) -> Callable[..., tuple[Any, ...]]:
     def function(*args: Any) -> tuple[Any, ...]:
         results = [_varying_as(args, shape) for shape in shapes]
@@ -412,7 +447,8 @@ def make_call(
 
     function.__name__ = name
     jitted: Callable[..., tuple[Any, ...]] = jax.jit(
-        opaque(function, name), donate_argnums=tuple(argument for argument, _ in aliases)
+        opaque(function, name),
+        donate_argnums=tuple(argument for argument, output in aliases if output >= kept),
     )
     return jitted
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from pyptx import _core
@@ -41,14 +42,15 @@ def call_kernel(site: Site, args: Sequence[Any]) -> Any:
     opened = open_trace.trace(
         site.kernel, site.captures, env, site.keywords, target, constants, dtypes
     )
-    specs = (*site.argument_specs, *signature.out_specs)
+    specs = (*site.argument_specs, *site.out_specs)
     columns = [spec.layout is Layout.COL for spec in specs]
     return _put(opened, args, [spec.rank for spec in specs], columns, site.aliases)
 
 
 def call_open(kernel: _core.OpenKernel, args: Sequence[Any], bits: Sequence[int]) -> Any:
     """Put the call of a kernel that was loaded into the program."""
-    rows = [*kernel.inputs, *kernel.outputs]
+    inouts = kernel.inputs[len(kernel.inputs) - kernel.inouts :]
+    rows = [*kernel.inputs, *inouts, *kernel.outputs]
     ranks, columns = [len(dims) for _, _, dims, _ in rows], [column for *_, column in rows]
     return _put(kernel.with_scalars(list(bits)), call_site.align(args), ranks, columns, ())
 
@@ -62,16 +64,22 @@ def _put(
 ) -> Any:
     inputs = _arrays(args[: len(kernel.inputs)])
     made = zip(kernel.outputs, kernel.output_shapes(inputs), strict=True)
-    results = [call_site.result_type(dtype, shape) for (_, dtype, _, _), shape in made]
+    inouts, first = kernel.inouts, len(kernel.inputs) - kernel.inouts
+    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args[first : len(inputs)]]
+    results += [call_site.result_type(dtype, shape) for (_, dtype, _, _), shape in made]
+    kept = tuple((first + index, index) for index in range(inouts))
+    aliases = (*kept, *((argument, output + inouts) for argument, output in aliases))
     attributes: dict[str, Any] = {"open": bytes(kernel.to_bytes()).decode()}
-    if len(args) > len(inputs):
-        attributes["unread"] = np.int64(len(args) - len(inputs))
+    if len(args) > first:
+        attributes["unread"] = np.int64(len(args) - first)
+    if inouts:
+        attributes["kept"] = np.int64(inouts)
     layouts = tuple(
         tuple(reversed(range(rank))) if column else None
         for rank, column in zip(ranks, columns, strict=True)
     )
     call_site.check_registered()
-    function = call_site.make_call(kernel.name, attributes, results, layouts, aliases)
+    function = call_site.make_call(kernel.name, attributes, results, layouts, aliases, inouts)
     return first_call.unpack(function(*args))
 
 

@@ -2,15 +2,14 @@
 """From where a call or a block stands in a file to its syntax tree, with one parse per text.
 
 An error has several places, each of which may be narrowed, and a parse of a long file takes
-longer than the run that failed. A file is known by the text that `linecache` has for it, never by
-its name alone: it may be edited and reloaded, and `<stdin>` names many. It refuses to say what a
+longer than the run that failed. A file is known by the text that it has (`text`), never by its
+name alone: it may be edited and reloaded, and `<stdin>` names many. It refuses to say what a
 node means for an error; see `places`.
 """
 
 from __future__ import annotations
 
 import ast
-import linecache
 from typing import TypeAlias
 
 from pyptx._kept import Kept
@@ -50,9 +49,9 @@ class Index:
                 )
 
 
-def node_at(file: str, span: Span, *, is_call: bool) -> ast.expr | None:
+def node_at(file: str, lines: list[str], span: Span, *, is_call: bool) -> ast.expr | None:
     """Return what the `with` or `for` of that place evaluates, or else the call or item there."""
-    index = _index_of(file)
+    index = _index_of(file, lines)
     # Entering and leaving a block have the place of its whole statement.
     if span in index.blocks:
         return index.blocks[span]
@@ -66,8 +65,7 @@ def node_span(node: ast.expr | ast.stmt | None) -> Span | None:
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
-def _index_of(file: str) -> Index:
-    lines = linecache.getlines(file)
+def _index_of(file: str, lines: list[str]) -> Index:
     kept = _kept.get(file)
     # linecache gives the same list as long as it has the same text; another one is compared.
     if kept is not None and (kept[0] is lines or kept[0] == lines):

@@ -10,15 +10,16 @@ only counts by line, such as the emulator's report, asks the extension and reads
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from typing import TYPE_CHECKING
 
 from pyptx import _core
 from pyptx._source.index import Span, node_at, node_span
+from pyptx._source.text import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import CodeType
 
 #: Helpers whose first argument guards what they write.
 _GUARD_FIRST = ("assert_", "if_")
@@ -54,29 +55,29 @@ _WHOLE_ARGUMENT = 0xFFFF
 
 
 def place(
-    file: str, span: Span, arguments_map: bool, part: str, index: int, parameter: str = ""
+    code: CodeType, span: Span, arguments_map: bool, part: str, index: int, parameter: str = ""
 ) -> tuple[str, int, int, int, int, str]:
     """Return file, line, column, end line, end column (from 1; 0: not known) and source line.
 
     `span` is what the call or block of that place covers, with columns of -1 where only its line
     is known.
     """
-    linecache.checkcache(file)  # as a traceback does: the file may have been edited and reloaded
+    file, lines = code.co_filename, lines_of(code)
     is_narrowed = part != "whole"
     if span[1] >= 0 and (is_narrowed or span[2] > span[0]):
-        node = node_at(file, span, is_call=is_narrowed)
+        node = node_at(file, lines, span, is_call=is_narrowed)
         if node is not None:
             span = node_span(node) or span
         if part == "argument" and isinstance(node, (ast.Call, ast.Subscript)):
             span = node_span(_given(node, parameter, index)) or span
         elif isinstance(node, ast.Call) and is_narrowed:
             span = _narrowed(node, arguments_map, part, index, parameter) or span
-    return _result(file, span)
+    return _result(file, lines, span)
 
 
-def _result(file: str, span: Span) -> tuple[str, int, int, int, int, str]:
+def _result(file: str, lines: list[str], span: Span) -> tuple[str, int, int, int, int, str]:
     line, column, end_line, end_column = span
-    text = linecache.getline(file, line).rstrip("\n")
+    text = lines[line - 1].rstrip("\n") if 0 < line <= len(lines) else ""
     end_line = end_line or line
     return file, line, column + 1, end_line, end_column + 1, text
 

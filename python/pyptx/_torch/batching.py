@@ -23,7 +23,7 @@ def batched(
     """Return the outputs with a mapped dimension, and which it is in each."""
     call = operator.arguments(args, options)
     signature, tensors = call.signature, call.tensors
-    if not signature.out_specs:
+    if signature.writes_inputs:
         name = signature.name
         refuse("NoTensors", f"kernel {name!r}", "has no outputs", "torch.vmap needs some to map")
     count = len(tensors)

@@ -67,13 +67,13 @@ def call(
 ) -> Any:
     """Run eagerly, or through the operator where torch has something to say about it."""
     tensors = (*args, *(outs or ()))
-    written = outs is not None or not kernel.out_specs
+    written = outs is not None or kernel.signature.writes_inputs
     # What is asked of the tensors below is none of a mode's business: it sees the operator alone.
     with torch._C.DisableTorchFunction():
         _refuse_tensors(kernel, args, outs)
         is_transformed = not written and _is_differentiated_by_function(tensors)
         if not is_transformed and not _needs_operator(tensors):
-            if is_recorded(tensors):
+            if not written and is_recorded(tensors):
                 return recorder(kernel, keywords)(*args)
             return run_plain(kernel, captures, args, outs, keywords)
     if is_transformed:
@@ -92,8 +92,11 @@ def _refuse_tensors(
     tensors = (*args, *(outs or ()))
     refuse_tangents(kernel, tensors)
     _refuse(kernel, args, outs, kind_problem)
-    if outs is not None or not kernel.out_specs:
-        refusal = lost_gradients(torch, kernel.signature.name, tensors, outs is not None)
+    if outs is not None or kernel.signature.writes_inputs:
+        signature = kernel.signature
+        refusal = lost_gradients(
+            torch, signature.name, tensors, outs is not None, signature.inout_names
+        )
         if refusal is not None:
             refuse("NoGradient", *refusal)
 
@@ -288,13 +291,14 @@ def run_plain(
         with _progress.shown(f"assembling {kernel.signature.name}"):  # unless it is known
             _core.launch(prepared.image, device.index, stream, pointers, prepared.scalars)
     else:
-        read_only = first_call.read_only_count(kernel)
+        read_only = kernel.signature.read_only
         fresh = len(results) if outs is None else 0
         first_call.emulate(prepared, memory, None, read_only=read_only, fresh=fresh)
     _tell_autograd(kernel, args, outs)
     scalars = [name for _, name in prepared.run_time]
     # The entry hands on tensors alone.
-    recorded = recorder(kernel, keywords) if kernel.out_specs and not scalars else None
+    is_recordable = not kernel.signature.writes_inputs and not scalars
+    recorded = recorder(kernel, keywords) if is_recordable else None
     teach(kernel, captures, keywords, prepared, memory, device.type, recorded)
     return first_call.unpack(results)
 
@@ -370,7 +374,7 @@ def _emulate_plain(
     args = _resolved(kernel, args)
     prepared, inputs, results = _prepare(kernel, captures, args, outs, keywords)
     memory = (*inputs, *map(describe, results))
-    read_only = first_call.read_only_count(kernel)
+    read_only = kernel.signature.read_only
     fresh = len(results) if outs is None else 0
     counts = first_call.emulate(prepared, memory, options, read_only=read_only, fresh=fresh)
     _tell_autograd(kernel, args, outs)
@@ -379,18 +383,25 @@ def _emulate_plain(
 
 def _resolved(kernel: Kernel, args: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     """Return the inputs with the values in memory that they show."""
-    if not kernel.out_specs:  # it writes them, and a copy is nothing to write to
-        _refuse(kernel, args, None, write_problem)
-        return args
-    return [tensor.resolve_conj().resolve_neg() for tensor in args]
+    read_only = kernel.signature.read_only
+    written = args[read_only:] if kernel.signature.writes_inputs else ()
+    if written:  # a copy is nothing to write to
+        _refuse(kernel, args, None, lambda t: write_problem(t) if _is_one_of(t, written) else None)
+    resolved = [tensor.resolve_conj().resolve_neg() for tensor in args[: len(args) - len(written)]]
+    return [*resolved, *written]
+
+
+def _is_one_of(tensor: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
+    return any(tensor is other for other in tensors)
 
 
 def _tell_autograd(
     kernel: Kernel, args: Sequence[torch.Tensor], outs: Sequence[torch.Tensor] | None
 ) -> None:
     """Say what was written: a graph that saved one of these must not go backward."""
-    written = outs if kernel.out_specs else args
-    if written is not None:
+    signature = kernel.signature
+    written = [*(args[signature.read_only :] if signature.writes_inputs else ()), *(outs or ())]
+    if written:
         increment_version(written)
 
 

@@ -73,6 +73,12 @@ def _text_of(
     outs: Sequence[torch.Tensor] | None,
     keywords: Mapping[str, Any],
 ) -> str:
+    if kernel.inout_specs:
+        names = ", ".join(kernel.signature.tensors[kernel.signature.read_only : len(inputs)])
+        raise _NoText(
+            f"writes {names} in place, which no exported program carries",
+            "make it an output, or leave the call out of what is exported",
+        )
     if not inputs:
         raise _NoText("has no inputs, whose device would say where to run", "give it one")
     if inputs[0].device.type not in ("cpu", "cuda"):

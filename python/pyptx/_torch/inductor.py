@@ -31,7 +31,7 @@ def register(operator: KernelOperator) -> None:
         from torch._inductor.codegen import custom_extern_kernel_codegen as codegen
 
         overloads = ["default"]
-        if operator.kernel.out_specs and operator.rule.writes_outputs:
+        if not operator.kernel.signature.writes_inputs and operator.rule.writes_outputs:
             overloads.append("out")
         for overload in overloads:
             name = f"torch.ops.{operator.packet._qualified_op_name.replace('::', '.')}.{overload}"

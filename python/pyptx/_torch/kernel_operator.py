@@ -58,8 +58,8 @@ class KernelOperator:
         #: A digest of what it is, where the name does not say it.
         self.content = ""
         self._is_written = False
-        self._is_divided = not kernel.out_specs
         signature = kernel.signature
+        self._is_divided = signature.writes_inputs
         count = len(signature.in_specs)
         names = _schema_names((*signature.tensors, *(name for _, name in signature.free_params)))
         self.inputs, self.scalars = names[:count], names[len(signature.tensors) :]
@@ -100,17 +100,21 @@ class KernelOperator:
             library = _libraries[namespace] = torch.library.Library(namespace, "FRAGMENT")
         name = f"{namespace}::{base}"
         self._define_default(library, base)
-        if self.kernel.out_specs and self.rule.writes_outputs:
+        writes_inputs = self.kernel.signature.writes_inputs
+        if not writes_inputs and self.rule.writes_outputs:
             self._define_out(library, base)
         overloads = ("", ".out") if self.rule.writes_outputs else ("",)
-        for overload in overloads if self.kernel.out_specs else ():
+        for overload in () if writes_inputs else overloads:
             torch.library.register_torch_dispatch(
                 name + overload, ProxyTorchDispatchMode, self._traced, lib=library
             )
 
     def _define_default(self, library: Any, base: str) -> None:
-        written = "" if self.kernel.out_specs else "(a{}!)"
-        inputs = [f"Tensor{written.format(i)} {n}" for i, n in enumerate(self.inputs)]
+        signature = self.kernel.signature
+        read_only = signature.read_only if signature.writes_inputs else len(self.inputs)
+        inputs = [
+            f"Tensor{'' if i < read_only else f'(a{i}!)'} {n}" for i, n in enumerate(self.inputs)
+        ]
         scalars = [f"Tensor? {name}=None" for name in self.scalars]
         arguments = ", ".join([*inputs, *scalars, "*", "str options=''"])
         results = ", ".join(["Tensor"] * len(self.kernel.out_specs))
@@ -121,7 +125,7 @@ class KernelOperator:
         name = f"{library.ns}::{base}"
         torch.library.register_fake(name, self._fake, lib=library)
         torch.library.register_vmap(name, self._batched, lib=library)
-        if self.kernel.out_specs:
+        if not signature.writes_inputs:
             record(library, self.packet.default, self)
             if self.kernel.autocast_types:
                 autocast.register(library, base, self)

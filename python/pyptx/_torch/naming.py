@@ -150,6 +150,8 @@ def declaration(kernel: Kernel) -> tuple[Any, ...]:
         signature.tensors,
         repr(signature.in_specs),
         repr(signature.out_specs),
+        len(signature.inout_specs),
+        signature.out_init,
         signature.raw_params,
         signature.batch,
         signature.dynamic,
@@ -164,7 +166,7 @@ def _names(kernel: Kernel) -> Any:
     captures = _captures(kernel)
     if kernel.op is not None:
         yield kernel.op
-    mark = "" if kernel.out_specs else "_"
+    mark = "_" if kernel.signature.writes_inputs else ""
     if captures.is_opaque:  # nobody can tell whether it is the same elsewhere
         yield f"{_base(kernel)}_local{_TOKEN}{next(_local_numbers)}{mark}"
     digest = Content(declaration(kernel), captures.key).digest

@@ -42,7 +42,7 @@ def call(
         if text is not None:
             results = launch(kernel, [*args, *given.values()], outs, text)
             return first_call.unpack(results if outs is None else outs)
-    if outs is not None or not kernel.out_specs:
+    if outs is not None or kernel.signature.writes_inputs:
         dtensor.refuse_written(kernel, [*args, *(outs or ())])
     register_operators()
     options = dict(keywords) if outs is None else {**keywords, "out": outs}

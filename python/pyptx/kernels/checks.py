@@ -52,7 +52,7 @@ def _place() -> tuple[str, int, int, int, int, str] | None:
     if None in (column, end_column):
         column = end_column = -1
     span = (line, column, end_line or line, end_column)
-    return places.place(code.co_filename, span, False, "whole", 0)
+    return places.place(code, span, False, "whole", 0)
 
 
 def _package(frame: Any) -> str:

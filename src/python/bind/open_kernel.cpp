@@ -212,6 +212,7 @@ void bind_open_kernel(nb::module_& m) {
       .def_prop_ro("inputs", [](const OpenKernel& kernel) { return rows(kernel.signature.inputs); })
       .def_prop_ro("outputs",
                    [](const OpenKernel& kernel) { return rows(kernel.signature.outputs); })
+      .def_prop_ro("inouts", [](const OpenKernel& kernel) { return kernel.signature.inouts; })
       .def_prop_ro("scalars", &scalar_rows);
 }
 

@@ -125,12 +125,17 @@ void bind_saved(nb::module_& m) {
           "__init__",
           [](SavedKernel* self, std::shared_ptr<interop::KernelImage> image,
              const std::vector<TensorRow>& inputs, const std::vector<TensorRow>& outputs,
-             const std::vector<ScalarRow>& values) {
-            new (self)
-                SavedKernel{std::move(image), tensors(inputs), tensors(outputs), scalars(values)};
+             const std::vector<ScalarRow>& values, std::size_t inouts) {
+            new (self) SavedKernel{std::move(image),
+                                   tensors(inputs),
+                                   tensors(outputs),
+                                   scalars(values),
+                                   {},
+                                   false,
+                                   inouts};
           },
           nb::arg("image"), nb::arg("inputs"), nb::arg("outputs"),
-          nb::arg("scalars") = std::vector<ScalarRow>{})
+          nb::arg("scalars") = std::vector<ScalarRow>{}, nb::arg("inouts") = 0)
       .def_static(
           "from_bytes",
           [](const nb::bytes& bytes) {
@@ -152,7 +157,8 @@ void bind_saved(nb::module_& m) {
       .def_prop_ro("outputs", [](const SavedKernel& k) { return rows(k.outputs); })
       .def_prop_ro("scalars", &scalar_rows)
       .def_prop_ro("targets", &binary_targets)
-      .def_ro("is_empty", &SavedKernel::is_empty);
+      .def_ro("is_empty", &SavedKernel::is_empty)
+      .def_ro("inouts", &SavedKernel::inouts);
   m.def("prepare", &prepare, nb::arg("image"), nb::arg("device"));
   m.def("decode", &decode, nb::arg("image"));
 }

@@ -42,7 +42,8 @@ using RawParameters = std::vector<std::pair<std::string, std::string>>;
 
 Signature make_signature(std::string kernel, const NameList& tensors, const nb::object& in_specs,
                          const nb::object& out_specs, const RawParameters& scalars,
-                         std::optional<std::string> batch, const Multiples& multiples) {
+                         std::optional<std::string> batch, const Multiples& multiples,
+                         std::size_t inouts, std::string out_init) {
   Signature out{.kernel = std::move(kernel), .inputs = {}, .outputs = {}};
   std::size_t next = 0;
   for (const nb::handle spec : in_specs) out.inputs.push_back({tensors.at(next++), tile_of(spec)});
@@ -52,6 +53,8 @@ Signature make_signature(std::string kernel, const NameList& tensors, const nb::
   for (const auto& [type, name] : scalars) out.scalars.push_back({type, name});
   out.batch = std::move(batch).value_or("");
   for (const auto& [dimension, of] : multiples) out.multiples.push_back({dimension, of});
+  out.inouts = inouts;
+  out.out_init = std::move(out_init);
   unwrap(out.check());
   return out;
 }
@@ -232,11 +235,18 @@ void bind_signature(nb::module_& m) {
   nb::class_<Signature>(m, "Signature", "What a kernel declares: tensors behind tiles, scalars.")
       .def(nb::new_(&make_signature), nb::arg("kernel"), nb::arg("tensors"), nb::arg("in_specs"),
            nb::arg("out_specs"), nb::arg("raw_params"), nb::arg("batch").none() = nb::none(),
-           nb::arg("multiples") = Multiples())
+           nb::arg("multiples") = Multiples(), nb::arg("inouts") = 0, nb::arg("out_init") = "")
       .def("bind_inputs", &bind_inputs, nb::arg("arrays"),
            "Check the inputs and return the values of the symbolic dimensions.")
       .def("bind_outputs", &bind_outputs, nb::arg("arrays"), nb::arg("values"), nb::arg("device"),
            "Check arrays to write to, and add the dimensions that only they have to `values`.")
+      .def(
+          "check_written",
+          [](const Signature& signature, const nb::object& arrays) {
+            PythonSizes rules;
+            unwrap(interop::check_written(signature, arrays_of(arrays, rules)));
+          },
+          nb::arg("arrays"), "Refuse in-out tensors and outputs of a call that share memory.")
       .def("output_shapes", &output_shapes, nb::arg("values"))
       .def(
           "output_types",

@@ -164,7 +164,7 @@ void read_values(Specialisation& added, PyObject* values, PyObject* guards, PyOb
 PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"inputs",       "outputs",       "device_type", "image",
                                 "device_index", "makes_outputs", "keywords",    "guards",
-                                "grid",         "recorded",      nullptr};
+                                "grid",         "recorded",      "inouts",      nullptr};
   PyObject* inputs = nullptr;
   PyObject* outputs = nullptr;
   const char* device = nullptr;
@@ -175,9 +175,10 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
   PyObject* guards = Py_None;
   PyObject* grid = Py_None;
   PyObject* recorded = Py_None;
-  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ipOOOO:add", const_cast<char**>(names),
+  unsigned int inouts = 0;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "OOsO|ipOOOOI:add", const_cast<char**>(names),
                                   &inputs, &outputs, &device, &image, &device_index, &makes_outputs,
-                                  &values, &guards, &grid, &recorded) == 0) {
+                                  &values, &guards, &grid, &recorded, &inouts) == 0) {
     return nullptr;
   }
   return with_python_errors([&]() -> PyObject* {
@@ -190,6 +191,7 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
     added->device = kind == "cuda" ? dlpack::DeviceType::Cuda : dlpack::DeviceType::Cpu;
     added->device_index = device_index;
     added->makes_outputs = makes_outputs != 0;
+    added->inouts = inouts;
     read_values(*added, values, guards, grid);
     if (recorded != Py_None) added->recorded = Reference(recorded);
     added->image = nb::cast<std::shared_ptr<interop::KernelImage>>(nb::handle(image));
@@ -198,8 +200,8 @@ PyObject* entry_add(PyObject* object, PyObject* args, PyObject* keywords) {
       throw nb::value_error("the image's plan counts other scalars");
     }
     if (!added->complete()) throw nb::value_error("the image's plan counts other tensors");
-    if (added->absent != 0 && added->outputs.empty()) {
-      throw nb::value_error("a kernel without outputs writes all of its arguments");
+    if (added->absent != 0 && added->written_inputs() != 0) {
+      throw nb::value_error("an argument that is written cannot be left out");
     }
     // On the CPU the arrays may be NumPy's alone; without torch it is not asked for.
     if (added->device == dlpack::DeviceType::Cuda) {
@@ -301,12 +303,13 @@ PyMethodDef entry_methods[] = {
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry_add)),
      METH_VARARGS | METH_KEYWORDS,
      "add(inputs, outputs, device_type, image, device_index=-1, makes_outputs=True, "
-     "keywords=None, guards=None, grid=None, recorded=None)\n--\n\n"
+     "keywords=None, guards=None, grid=None, recorded=None, inouts=0)\n--\n\n"
      "Prepares calls whose tensors are exactly these: (dtype, shape[, is_column_major or strides[, "
      "alignment]]) of each, None for an argument that is None, and whose keywords but the scalars "
      "have these values, as long as the guards hold. Without makes_outputs it is for calls with "
      "out= alone. grid(*scalars) gives the grid where that depends on them. recorded(*tensors) is "
-     "called instead where autograd records what is done to them."},
+     "called instead where autograd records what is done to them. The last `inouts` inputs are "
+     "written, too."},
     {"watch", entry_watch, METH_VARARGS,
      "watch(guards, stale)\n--\n\n"
      "Calls stale(args, kwargs) instead whenever the guards do not hold."},

@@ -110,8 +110,7 @@ diag::Status run_emulator(const CallTensors& tensors, const Extras& extras,
   for (std::size_t i = 0; i < count; ++i) {
     const TensorShape& shape =
         i < inputs ? specialisation.inputs[i] : specialisation.outputs[i - inputs];
-    // A kernel without outputs writes its inputs; no other does.
-    memory[i] = {tensors.address(i), shape.bytes, i >= inputs || inputs == count,
+    memory[i] = {tensors.address(i), shape.bytes, i >= inputs - specialisation.written_inputs(),
                  i < inputs || !are_fresh, (shape.type.bits + 7U) / 8U};
   }
   emu::Options options;
@@ -226,7 +225,7 @@ CallOutcome run_call(const CallScalars& scalars, CallTable& table, unsigned long
   if (!is_launched && PyErr_Occurred() == nullptr) return CallOutcome::NotMine;
   ++hits;
   const bool done = is_launched && (make || tensors.mark_written()) &&
-                    (!found->outputs.empty() || tensors.mark_inputs_written(args));
+                    tensors.mark_inputs_written(args, count, found->written_inputs());
   *result = done ? tensors.result() : nullptr;
   return *result == nullptr ? CallOutcome::Failed : CallOutcome::Done;
 }

@@ -26,7 +26,8 @@ bool are_same(const KeywordValues& one, const KeywordValues& other) {
 
 bool Specialisation::complete() {
   const driver::LaunchPlan& plan = image->plan();
-  if (inputs.size() + outputs.size() != plan.tensor_count || plan.tensor_count > kMaxTensors) {
+  if (inputs.size() + outputs.size() != plan.tensor_count || plan.tensor_count > kMaxTensors ||
+      inouts > inputs.size()) {
     return false;
   }
   for (const driver::ParamSlot& slot : plan.params) {

@@ -48,10 +48,17 @@ struct Specialisation {
   std::int32_t device_index = -1;   // -1: any of that type
   bool makes_outputs = true;        // false: only for callers that bring such outputs
   bool makes_column_major = false;  // an output that torch makes as an object alone
+  /// So many of the inputs, the last ones, are in-out: the kernel writes them, too.
+  std::size_t inouts = 0;
   std::vector<TensorShape> outputs;
   std::vector<TensorShape> inputs;
   std::vector<OutputMaker> makers;
 
+  /// How many of the inputs, from the last one back, the kernel writes: one without outputs and
+  /// in-out tensors writes all.
+  std::size_t written_inputs() const {
+    return outputs.empty() && inouts == 0 ? inputs.size() : inouts;
+  }
   /// Works out alignments and output makers from the image's plan. False when the plan does not
   /// count these tensors.
   bool complete();

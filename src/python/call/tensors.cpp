@@ -71,12 +71,14 @@ bool CallTensors::read_outputs(PyObject* out) {
 }
 
 bool CallTensors::outputs_overlap(const Specialisation& specialisation) const {
-  for (std::size_t i = 1; i < output_count_; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (interop::share_memory(address(input_count_ + i), specialisation.outputs[i].rows,
-                                address(input_count_ + j), specialisation.outputs[j].rows)) {
-        return true;
-      }
+  const auto rows = [&](std::size_t tensor) -> const interop::ByteRows& {
+    return tensor < input_count_ ? specialisation.inputs[tensor].rows
+                                 : specialisation.outputs[tensor - input_count_].rows;
+  };
+  const std::size_t first = input_count_ - specialisation.inouts;
+  for (std::size_t i = first + 1; i < count(); ++i) {
+    for (std::size_t j = first; j < i; ++j) {
+      if (interop::share_memory(address(i), rows(i), address(j), rows(j))) return true;
     }
   }
   return false;

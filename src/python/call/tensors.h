@@ -41,14 +41,14 @@ class CallTensors {
 
   /// Reads the caller's output tensors: one, or a tuple or list of them. False as above.
   bool read_outputs(PyObject* out);
-  /// Whether two of the outputs share memory.
+  /// Whether two of the outputs and in-out tensors share memory.
   bool outputs_overlap(const Specialisation& specialisation) const;
-  /// Whether what the kernel writes may be written: the outputs that were given or, of a kernel
-  /// without outputs, the inputs.
+  /// Whether what the kernel writes may be written: the outputs that were given, and inputs that it
+  /// writes.
   bool may_write(const Specialisation& specialisation) const {
+    const std::size_t written = specialisation.written_inputs();
     return numpy_ == nullptr ||
-           (specialisation.outputs.empty() ? numpy_->are_writable(0, input_count_)
-                                           : numpy_->are_writable(input_count_, output_count_));
+           numpy_->are_writable(input_count_ - written, written + output_count_);
   }
 
   /// Makes the outputs without the interpreter where torch can, so that one release of it spans
@@ -63,9 +63,10 @@ class CallTensors {
   bool mark_written() const {
     return numpy_ != nullptr || torch_->mark_written(outputs_.data(), output_count_);
   }
-  /// The same for the inputs, which a kernel without outputs writes.
-  bool mark_inputs_written(PyObject* const* args) const {
-    return numpy_ != nullptr || torch_->mark_written(args, input_count_);
+  /// The same for the inputs that the kernel writes: the last `written` of `count` arguments.
+  bool mark_inputs_written(PyObject* const* args, std::size_t count, std::size_t written) const {
+    return written == 0 || numpy_ != nullptr ||
+           torch_->mark_written(args + (count - written), written);
   }
 
   /// The outputs as the caller gets them: None, one, or a tuple. Null with a Python error set.

@@ -204,7 +204,7 @@ std::optional<diag::Place> PythonLocations::resolve(std::uint64_t handle, std::u
     auto* code = reinterpret_cast<PyCodeObject*>(static_cast<std::uintptr_t>(handle));
     const nb::object found =
         nb::module_::import_("pyptx._source.places")
-            .attr("place")(nb::borrow(code->co_filename),
+            .attr("place")(nb::borrow(reinterpret_cast<PyObject*>(code)),
                            nb::make_tuple(span.line, span.column, span.end_line, span.end_column),
                            (position & kArgumentsMap) != 0, part_name(focus.part), focus.index,
                            nb::str(focus.parameter.data(), focus.parameter.size()));

@@ -31,10 +31,21 @@ struct Launch {
   std::vector<std::pair<int, std::vector<unsigned>>> attributes;  // id and three words
 };
 
+/// Elements of `size` bytes, each `pitch` bytes behind the last.
+struct Fill {
+  std::uint64_t address = 0;
+  std::size_t size = 0;
+  std::size_t pitch = 0;
+  std::uint32_t value = 0;
+  std::size_t count = 0;
+  bool operator==(const Fill&) const = default;
+};
+
 struct Cuda {
   std::mutex mutex;
   std::vector<std::string> calls;
   std::vector<Launch> launches;
+  std::vector<Fill> fills;
   /// Entry point -> code that its next calls return.
   std::map<std::string, int> failures;
   std::vector<std::string> entries{"kernel"};
@@ -71,6 +82,7 @@ struct Cuda {
     const std::scoped_lock lock(mutex);
     calls.clear();
     launches.clear();
+    fills.clear();
     failures.clear();
     entries = {"kernel"};
     parameters.clear();

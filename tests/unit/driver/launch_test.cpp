@@ -92,6 +92,28 @@ TEST_F(LaunchTest, PassesTheConfiguration) {
   EXPECT_TRUE(got.parameters.empty());
 }
 
+TEST_F(LaunchTest, FillsTensorsFirst) {
+  LaunchPlan plan = plan_of({pointer(0), pointer(1)}, 2);
+  plan.fills = {{1, 1, 0x7f, 10},
+                {1, 2, 0xbeef, 9},
+                {1, 4, 3, 8},
+                {1, 8, 0, 7},
+                {0, 8, 0x3ff0000000000001, 6},
+                {0, 4, 1, 0}};
+  const auto launcher = make(plan);
+  ASSERT_TRUE(launch(*launcher, {0x1000, 0x2000}).ok());
+  const std::vector<fake::Fill> expected = {
+      {0x2000, 1, 1, 0x7f, 10}, {0x2000, 2, 2, 0xbeef, 9}, {0x2000, 4, 4, 3, 8},
+      {0x2000, 4, 4, 0, 14},    {0x1000, 4, 8, 1, 6},      {0x1004, 4, 8, 0x3ff00000, 6}};
+  EXPECT_EQ(cuda().fills, expected);
+  EXPECT_EQ(cuda().calls.back(), "cuLaunchKernelEx");
+  cuda().failures["cuMemsetD16Async"] = cuda::kIllegalAddress;
+  const auto status = launch(*launcher, {0x1000, 0x2000});
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message(), HasSubstr("cuMemsetD16Async"));
+  EXPECT_EQ(cuda().launches.size(), 1U);
+}
+
 TEST_F(LaunchTest, PassesTheCluster) {
   LaunchPlan plan = plan_of({}, 0);
   plan.cluster = {4, 2, 1};

@@ -266,5 +266,43 @@ TEST(ComposeTest, TheBlockIsTheOneThatTheTextAsksFor) {
   EXPECT_TRUE(fits) << fits.error().message();
 }
 
+TEST(Compose, InOutTensorsAndFillsTravelWithTheKernel) {
+  Signature signature = add_signature();
+  signature.inouts = 1;
+  signature.out_init = "2.5";
+  const auto kernel = compose(add_module(), signature, add_facts(50), add_launch(50));
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  EXPECT_FALSE(kernel->is_written(0));
+  EXPECT_TRUE(kernel->is_written(1));
+  EXPECT_TRUE(kernel->is_written(2));
+  const std::vector<driver::Fill> fills = {{2, 4, 0x40200000, 50}};
+  EXPECT_EQ(kernel->image->plan().fills, fills);
+  const auto bytes = kernel->to_bytes();
+  ASSERT_TRUE(bytes);
+  EXPECT_NE(bytes->find("\ninout "), std::string::npos);
+  const auto back = SavedKernel::from_bytes(*bytes);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->inouts, 1U);
+  EXPECT_EQ(back->image->plan(), kernel->image->plan());
+}
+
+TEST(Compose, FillsThatAreNoValuesAreRefused) {
+  for (const char* value : {"one", "1e400x", "0x1", "--1"}) {
+    Signature signature = add_signature();
+    signature.out_init = value;
+    EXPECT_EQ(refusal(signature, add_launch(50)), Kind::DeclarationType) << value;
+  }
+  Signature signature = add_signature();
+  signature.out_init = "0";
+  KernelLaunch launch = add_launch(50);
+  launch.is_programmatic = true;
+  EXPECT_FALSE(compose(add_module(), signature, add_facts(50), launch));
+  signature.batch = "N";
+  signature.inouts = 1;
+  EXPECT_EQ(refusal(signature, add_launch(50)), Kind::DeclarationType);
+  signature.inouts = 3;
+  EXPECT_EQ(refusal(signature, add_launch(50)), Kind::DeclarationType);
+}
+
 }  // namespace
 }  // namespace pyptx::interop

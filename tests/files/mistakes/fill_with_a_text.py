@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import Tile, kernel, ptx
+from pyptx.types import f32
+
+
+@kernel(out_specs=(Tile(4, f32),), out_init="zero")
+def k(Y):
+    ptx.ret()
