@@ -10,6 +10,8 @@
 // First: it says which language all the others are in.
 #include "pyptx/author/control.h"
 #include "pyptx/author/copy.h"
+#include "pyptx/author/element.h"
+#include "pyptx/author/expressions.h"
 #include "pyptx/author/forms.h"
 #include "pyptx/author/inst.h"
 #include "pyptx/author/kernel.h"

@@ -33,6 +33,10 @@ class VerifyError(Error):
     """An instruction or function that breaks a rule of the manual (PTX02xx, PTX04xx, PTX05xx)."""
 
 
+class OperandTypeError(VerifyError, TypeError):
+    """A register where Python asks for a value (PTX0243)."""
+
+
 class TargetError(Error):
     """Something the target or the PTX version does not have (PTX03xx)."""
 
@@ -77,6 +81,14 @@ class EmulatorWarning(UserWarning):
         self.diagnostic = diagnostic
 
 
+class TraceWarning(UserWarning):
+    """What a trace found in a kernel and did not stop at; `diagnostic` has its code and place."""
+
+    def __init__(self, message: str, diagnostic: Any = None) -> None:
+        super().__init__(message)
+        self.diagnostic = diagnostic
+
+
 class OutputWarning(EmulatorWarning):
     """A kernel has left elements of an output that it was given without a value (PTX0940)."""
 
@@ -94,6 +106,7 @@ for _class in (
     Error,
     PtxSyntaxError,
     VerifyError,
+    OperandTypeError,
     TargetError,
     AssembleError,
     LaunchError,
@@ -106,6 +119,7 @@ for _class in (
     EmulatorWarning,
     CaptureWarning,
     OutputWarning,
+    TraceWarning,
     TuneWarning,
 ):
     _class.__module__ = "pyptx"

@@ -20,7 +20,8 @@ Parts: TypeAlias = Address
 # Two destinations, d|p: what `d | p` gives.
 Pair: TypeAlias = PipeRef | Reg
 Parenthesized: TypeAlias = tuple[Any, ...]
-Guard: TypeAlias = Reg | NegPred | None
+# Of two predicates p | q is one, too.
+Guard: TypeAlias = Reg | NegPred | PipeRef | None
 Operand: TypeAlias = Register | NegPred | Real | Vector | Place | Pair | Parenthesized
 
 # Arguments of the other functions.
@@ -29,7 +30,7 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 Dtype: TypeAlias = Type | str
-Value: TypeAlias = Reg | NegPred | SupportsFloat | SupportsIndex
+Value: TypeAlias = Reg | NegPred | PipeRef | SupportsFloat | SupportsIndex
 Whole: TypeAlias = Reg | SupportsIndex
 Memory: TypeAlias = Place | Reg | str | SupportsIndex
 Destination: TypeAlias = Register | Vector

@@ -179,11 +179,11 @@ class Kernel(_core.KernelBase):
         names (T=bf16) to specialise; defaults of the function's signature fill in the rest:
         `print(my_kernel.ptx(M=4096, N=4096, K=4096, BM=128))`.
         """
-        return inspection.traced(self, kwargs).text
+        return self._inspect(kwargs)[0].text
 
     def module(self, **kwargs: Any) -> Module:
         """Trace and return the IR module."""
-        module: Module = inspection.traced(self, kwargs).module
+        module: Module = self._inspect(kwargs)[0].module
         return module
 
     def cubin(self, **kwargs: Any) -> bytes:
@@ -205,7 +205,7 @@ class Kernel(_core.KernelBase):
 
     def source_map(self, **kwargs: Any) -> list[SourceLine]:
         """Trace, and say for each line of the text which line of the author's made it."""
-        rows = inspection.traced(self, kwargs).module.source_lines()
+        rows = self._inspect(kwargs)[0].module.source_lines()
         return [
             SourceLine(ptx_line, file, line, column, tuple(expansions))
             for ptx_line, file, line, column, expansions in rows

@@ -17,12 +17,33 @@ void if_(const Guard& condition, const Block& then, const Block& otherwise, Wher
   first.begin(at(where));
   then();
   first.end(tracer());
-  if (!otherwise) return;
-  build::Else second;
-  second.begin(tracer());
-  otherwise();
-  second.end(tracer());
+  if (otherwise) else_(otherwise, where);
 }
+
+void elif_(const Condition& condition, const Block& then, Where where) {
+  build::Elif construct(condition.asked);
+  construct.begin(at(where));
+  then();
+  construct.end(tracer());
+}
+
+void else_(const Block& otherwise, Where where) {
+  build::Else construct;
+  construct.begin(at(where));
+  otherwise();
+  construct.end(tracer());
+}
+
+void while_(const Condition& condition, const Block& body, Where where) {
+  build::While construct =
+      condition.given ? build::While(*condition.given) : build::While(condition.asked);
+  construct.begin(at(where));
+  body();
+  construct.end(tracer());
+}
+
+void break_(const Guard& guard, Where where) { build::break_loop(at(where), guard); }
+void continue_(const Guard& guard, Where where) { build::continue_loop(at(where), guard); }
 
 void loop(std::string label, const Guard& again, const Block& body, Where where) {
   build::Loop construct(std::move(label), again);

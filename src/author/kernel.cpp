@@ -88,6 +88,20 @@ isa::Type Tensor::dtype(Where where) const {
 }
 
 namespace author {
+namespace {
+
+/// The size of a tensor; nothing where a launch brings it.
+std::optional<std::uint64_t> known_bytes(const TracedTensor& tensor) {
+  if (!tensor.shape || tensor.dtype == isa::Type::None) return std::nullopt;
+  std::uint64_t elements = 1;
+  for (const TracedSize& size : *tensor.shape) {
+    if (!size.parameter.empty()) return std::nullopt;
+    elements *= static_cast<std::uint64_t>(size.number);
+  }
+  return elements * isa::info(tensor.dtype).bits / 8;
+}
+
+}  // namespace
 
 diag::Result<Traced> trace(const std::string& name, std::span<const TracedTensor> tensors,
                            const KernelOptions& given, const TensorsBody& body) {
@@ -109,6 +123,7 @@ diag::Result<Traced> trace(const std::string& name, std::span<const TracedTensor
   for (const TracedTensor& tensor : tensors) {
     tracer.add_parameter(tensor.name, isa::Type::U64);
     if (tensor.map) tracer.describe_map(tensor.name, *tensor.map);
+    if (const auto bytes = known_bytes(tensor)) tracer.describe_bytes(tensor.name, *bytes);
     seen.emplace_back(tensor, given.maps_by_value);
   }
   for (const auto& [type, parameter] : given.raw_params) tracer.add_parameter(parameter, type);
@@ -126,7 +141,9 @@ diag::Result<Traced> trace(const std::string& name, std::span<const TracedTensor
   if (auto error = tracer.take_error()) return failed(std::move(*error));
   auto finished = tracer.finish();
   if (!finished) return failed(std::move(finished.error()));
-  return Traced{*finished, tracer.map_tensors(), tracer.dynamic_shared_bytes()};
+  diag::Diagnostics lints = tracer.lints();
+  for (diag::Diagnostic& lint : lints) lint.resolve((*finished)->locations);
+  return Traced{*finished, tracer.map_tensors(), tracer.dynamic_shared_bytes(), std::move(lints)};
 }
 
 }  // namespace author

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "pyptx/build/division.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx {
@@ -45,6 +46,22 @@ Reg binary(build::BinaryOp op, const Left& a, const Right& b) {
 
 Reg compare(build::Comparison how, const Left& a, const Right& b) {
   return build::compare(at(b.where), how, a.value, b.value);
+}
+
+Reg quotient(const Left& a, const Right& b) {
+  const auto is_float = [](const build::Value& value) {
+    const bool is_register = value.reg() != nullptr;
+    return is_register && isa::info(value.reg()->type).kind == isa::TypeKind::Float;
+  };
+  build::Tracer& tracer = at(b.where);
+  if (is_float(a.value) || is_float(b.value)) {
+    return build::binary(tracer, build::BinaryOp::Div, a.value, b.value);
+  }
+  return build::divide(tracer, build::Quotient::TowardsZero, a.value, b.value);
+}
+
+Reg rest(const Left& a, const Right& b) {
+  return build::remainder(at(b.where), build::Quotient::TowardsZero, a.value, b.value);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "arguments.h"
+#include "branches.h"
 #include "pyptx/support/concat.h"
 #include "types.h"
 
@@ -18,7 +19,9 @@ namespace {
 
 constexpr const char* kRange = "ptx.range_(...)";
 
-void branch_to(Tracer& tracer, ir::LabelId label, Guard guard = {}) {
+}  // namespace
+
+void branch_to(Tracer& tracer, ir::LabelId label, Guard guard) {
   tracer.emit("bra", {ir::Operand::label(label)}, guard);
 }
 
@@ -26,15 +29,6 @@ Guard inverse(Guard guard) {
   guard.negated = !guard.negated;
   return guard;
 }
-
-bool ends_with_label(const Tracer& tracer) {
-  const auto& body = tracer.function().body;
-  return !body.empty() && body.back().kind == ir::StatementKind::Label;
-}
-
-constexpr std::string_view kElseStem = "$L_else";
-
-}  // namespace
 
 void branch(Tracer& tracer, std::string_view label, Guard guard) {
   branch_to(tracer, tracer.named_label(label), guard);
@@ -44,51 +38,6 @@ void place_label(Tracer& tracer, std::string_view name) { tracer.place(tracer.na
 
 void ret(Tracer& tracer, Guard guard) { tracer.emit("ret", {}, guard); }
 void trap(Tracer& tracer, Guard guard) { tracer.emit("trap", {}, guard); }
-
-void If::begin(Tracer& tracer) {
-  after_ = tracer.label(kElseStem);
-  branch_to(tracer, *after_, inverse(condition_));
-  if (!tracer.has_error()) tracer.enter_construct("if_");
-}
-
-void If::end(Tracer& tracer) {
-  tracer.leave_construct("if_");
-  if (!tracer.has_error()) tracer.place(*after_);
-}
-
-void Else::begin(Tracer& tracer) {
-  // The label that ended the if_ is the last statement; it moves behind a branch over the else.
-  const bool follows_if = ends_with_label(tracer) && [&] {
-    const auto id = tracer.function().body.back().index;
-    return tracer.module().text(tracer.function().labels[id]).starts_with(kElseStem);
-  }();
-  if (!follows_if) {
-    tracer.report({diag::Kind::ElseWithoutIf, {}});
-    return;
-  }
-  const ir::Statement otherwise = tracer.function().body.back();
-  tracer.function().body.pop_back();
-  after_ = tracer.label("$L_endif");
-  branch_to(tracer, *after_);
-  tracer.function().body.push_back(otherwise);
-  if (!tracer.has_error()) tracer.enter_construct("else_");
-}
-
-void Else::end(Tracer& tracer) {
-  tracer.leave_construct("else_");
-  if (!tracer.has_error()) tracer.place(*after_);
-}
-
-void Loop::begin(Tracer& tracer) {
-  top_ = tracer.named_label(name_);
-  tracer.place(*top_);
-  if (!tracer.has_error()) tracer.enter_construct("loop");
-}
-
-void Loop::end(Tracer& tracer) {
-  tracer.leave_construct("loop");
-  if (!tracer.has_error()) branch_to(tracer, *top_, again_);
-}
 
 isa::Type Range::counter_type() const {
   for (const Value* bound : {&start_, &stop_, &step_}) {
@@ -138,14 +87,15 @@ Reg Range::begin(Tracer& tracer) {
     }
     tracer.place(*top_);
   }
-  if (!tracer.has_error()) tracer.enter_construct("range_");
+  if (!tracer.has_error()) tracer.enter_loop("range_", {after_, {}});
   return counter_;
 }
 
 void Range::end(Tracer& tracer) {
-  tracer.leave_construct("range_");
+  const Tracer::LoopLabels labels = tracer.leave_loop("range_");
   if (tracer.has_error()) return;
   const Expansion here(tracer, kRange);
+  if (labels.next) tracer.place(*labels.next);
   Reg again;
   if (is_downward() && kind(counter_.type) != isa::TypeKind::Signed) {
     // A step past zero would wrap to a large number, so the distance decides before it is taken.
@@ -206,7 +156,11 @@ void counted(Tracer& tracer, Reg counter, Value total, std::int64_t step, std::s
 void kloop(Tracer& tracer, Value total, std::int64_t unroll,
            const std::function<void(Value)>& authors, std::string_view label) {
   const Expansion here(tracer, "ptx.kloop(...)");
-  const auto body = [&](Value at) { here.leave_for([&] { authors(at); }); };
+  const auto body = [&](Value at) {
+    tracer.enter_construct(kKloop, Tracer::Runs::Straight);  // which no break_ leaves
+    here.leave_for([&] { authors(at); });
+    tracer.leave_construct(kKloop);
+  };
   if (unroll < 1) {
     refuse(tracer, {"unroll of kloop", "unroll"}, "at least 1", std::to_string(unroll));
     return;

@@ -112,6 +112,34 @@ void Tracer::enter_construct(std::string_view what, Runs runs) {
   constructs_.push_back({std::string(what), loc_, runs, inner});
 }
 
+void Tracer::enter_loop(std::string_view what, LoopLabels labels) {
+  enter_construct(what);
+  constructs_.back().loop = labels;
+}
+
+Tracer::LoopLabels Tracer::leave_loop(std::string_view what) {
+  const LoopLabels labels =
+      constructs_.empty() ? LoopLabels{} : constructs_.back().loop.value_or(LoopLabels{});
+  leave_construct(what);
+  return labels;
+}
+
+Tracer::LoopLabels* Tracer::innermost_loop(std::string_view& barrier) {
+  for (auto open = constructs_.rbegin(); open != constructs_.rend(); ++open) {
+    if (open->loop) return &*open->loop;
+    if (open->what == "kloop") {
+      barrier = open->what;
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+void Tracer::end_chain(Chain chain) {
+  chain.statements = function_->body.size();
+  chain_ = chain;
+}
+
 bool Tracer::follows(std::uint32_t earlier) const {
   while (earlier != block() && earlier != 0) earlier = block_parents_[earlier];
   return earlier == block();

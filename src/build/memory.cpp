@@ -124,6 +124,7 @@ Reg global_pointer(Tracer& tracer, std::string_view name) {
   const Expansion here(tracer, "ptx.global_ptrs(...)");
   const Reg pointer = param(tracer, isa::Type::U64, name);
   if (tracer.has_error()) return pointer;
+  tracer.note_pointer(pointer, name);
   return cvta_to_global(tracer, pointer, pointer);
 }
 

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pyptx/support/concat.h"
+#include "sides.h"
 #include "types.h"
 
 namespace pyptx::build {
@@ -29,8 +31,7 @@ constexpr OpFacts kOps[] = {
     {"+", "operator +", "add", "add"},
     {"-", "operator -", "sub", "sub"},
     {"*", "operator *", "mul.lo", "mul"},
-    {"/", "operator /", "div", "div.rn"},
-    {"%", "operator %", "rem", ""},
+    {"/", "operator /", "", "div.rn"},
     {"<<", "operator <<", "shl", "", false, true},
     {">>", "operator >>", "shr", "", false, true},
     {"&", "operator &", "and", "", true},
@@ -46,10 +47,53 @@ constexpr std::string_view kComparisonTexts[] = {"==", "!=", "<", "<=", ">", ">=
 constexpr const char* kComparisonsShown[] = {"operator ==", "operator !=", "operator <",
                                              "operator <=", "operator >",  "operator >="};
 
-/// The type both sides are brought to, or None after a report.
+/// What to write in place of an operator that a type has not.
+std::string_view advice(std::string_view what, isa::Type type) {
+  const bool is_whole = is_integer(type);
+  if (type == isa::Type::Pred) {
+    return what == "&" || what == "|" || what == "^" ? std::string_view{}
+                                                     : "predicates have &, |, ^ and ~; "
+                                                       "ptx.select(p, a, b) makes a number of one";
+  }
+  if (what == "/") {
+    return is_whole ? "`//` gives the whole quotient; for a fraction convert first: "
+                      "reg.from_(x, f32)"
+                    : "divide in f32: reg.from_(x, f32)";
+  }
+  if (what == "//" || what == "%") {
+    return "whole quotients are of integers; ptx.inst.cvt.rmi.f32.f32(d, x / y) rounds down";
+  }
+  if (what == "**") {
+    return "write x * x; 2 to the power of x is ptx.inst.ex2.approx.f32(d, x)";
+  }
+  if (what == "@") return "matrix products are ptx.mma, ptx.wgmma and ptx.tcgen05";
+  if (what == "[...]") {
+    return "a register holds one value: registers by number are reg.array(type, n), memory behind "
+           "an address is ptx.ld(type, d, address)";
+  }
+  if (what == "for ... in") {
+    return "a loop up to it is `for i in ptx.range_(n)`; registers to go over are "
+           "reg.array(type, n)";
+  }
+  // one-place: what an author has written, not an instruction.
+  if (what == "abs") return "a number without sign is its own magnitude";
+  // one-place: likewise.
+  const bool is_shifted = what == "<<" || what == ">>" || what == "shift";
+  const bool is_of_bits = is_shifted || what == "&" || what == "|" || what == "^" || what == "~";
+  return is_of_bits && !is_whole ? "the bits of a float are reg.scalar(b32, x)"
+                                 : std::string_view{};
+}
+
+}  // namespace
+
 isa::Type common_type(Tracer& tracer, std::string_view what, const Value& a, const Value& b) {
   const Reg* left = a.reg();
   const Reg* right = b.reg();
+  if (left == nullptr && right == nullptr) {
+    tracer.report({diag::Kind::BadArgument,
+                   {support::concat("one side of '", what, "'"), "a register", "two numbers"}});
+    return isa::Type::None;
+  }
   if (left == nullptr || right == nullptr) return (left != nullptr ? left : right)->type;
   const isa::Type x = left->type;
   const isa::Type y = right->type;
@@ -67,7 +111,6 @@ isa::Type common_type(Tracer& tracer, std::string_view what, const Value& a, con
   return isa::Type::None;
 }
 
-/// Where order matters a literal outside the type would be read as another number: u32 < -1.
 void check_order(Tracer& tracer, const Value& value, isa::Type type) {
   if (value.integer() == nullptr || !is_integer(type)) return;
   if (is_in_range(*value.integer(), type)) return;
@@ -76,20 +119,30 @@ void check_order(Tracer& tracer, const Value& value, isa::Type type) {
                     .note("the instruction would read it as another number"));
 }
 
-bool is_ordered(BinaryOp op) {
-  return op == BinaryOp::Div || op == BinaryOp::Rem || op == BinaryOp::Max || op == BinaryOp::Min;
+void refuse_operator(Tracer& tracer, std::string_view what, isa::Type type) {
+  auto problem = diag::Diagnostic(diag::Kind::OperatorType, {std::string(what), type_text(type)});
+  if (const std::string_view words = advice(what, type); !words.empty()) {
+    problem->notes.emplace_back(words);
+  }
+  tracer.report(std::move(problem));
 }
+
+namespace {
+
+bool is_ordered(BinaryOp op) { return op == BinaryOp::Max || op == BinaryOp::Min; }
 
 /// The type in the instruction's name, or None after a report.
 isa::Type instruction_type(Tracer& tracer, BinaryOp op, isa::Type type) {
   const OpFacts& facts = kOps[static_cast<std::size_t>(op)];
   if (facts.is_bitwise && type == isa::Type::Pred) return type;
-  if (is_integer(type)) {
+  if (is_integer(type) && !facts.integer.empty()) {
     if (facts.is_bitwise || op == BinaryOp::Shl) return bit_type(type);
     return arithmetic_type(type);
   }
-  if (is_arithmetic_float(type) && !facts.real.empty()) return type;
-  tracer.report({diag::Kind::OperatorType, {std::string(facts.text), type_text(type)}});
+  const bool is_divided = op == BinaryOp::Div;  // which PTX knows of f32 and f64
+  const bool is_narrow = type != isa::Type::F32 && type != isa::Type::F64;
+  if (is_arithmetic_float(type) && !facts.real.empty() && !(is_divided && is_narrow)) return type;
+  refuse_operator(tracer, facts.text, type);
   return isa::Type::None;
 }
 
@@ -104,7 +157,7 @@ std::string spelling_of(BinaryOp op, isa::Type type) {
 ir::Operand shift_count(Tracer& tracer, const Value& count) {
   if (const Reg* reg = count.reg()) {
     if (!is_integer(reg->type)) {
-      tracer.report({diag::Kind::OperatorType, {"shift", type_text(reg->type)}});
+      refuse_operator(tracer, "shift", reg->type);
     }
     return bits(reg->type) == 32 ? *reg : convert(tracer, *reg, isa::Type::U32);
   }
@@ -129,6 +182,15 @@ Sides sides(Tracer& tracer, BinaryOp op, const Value& a, const Value& b, isa::Ty
   return result;
 }
 
+/// Of a pointer and a narrower number.
+void check_offset(Tracer& tracer, const Value& a, const Value& b) {
+  const Reg* left = a.reg();
+  const Reg* right = b.reg();
+  if (left == nullptr || right == nullptr || bits(left->type) == bits(right->type)) return;
+  const bool is_left = bits(left->type) > bits(right->type);
+  tracer.check_offset(is_left ? *left : *right, is_left ? *right : *left);
+}
+
 }  // namespace
 
 Reg binary(Tracer& tracer, BinaryOp op, Value a, Value b) {
@@ -144,6 +206,7 @@ Reg binary(Tracer& tracer, BinaryOp op, Value a, Value b) {
   if (tracer.has_error()) return {};
   const isa::Type named = instruction_type(tracer, op, type);
   if (tracer.has_error()) return {};
+  if (tracer.has_large_tensors() && op == BinaryOp::Add) check_offset(tracer, a, b);
   const Sides in = sides(tracer, op, a, b, type);
   if (tracer.has_error()) return {};
   const Reg result = tracer.reg(bits(type) == 8 ? named : type);
@@ -185,8 +248,7 @@ Reg compare(Tracer& tracer, Comparison comparison, Value a, Value b) {
     const bool is_bits = kind(type) == isa::TypeKind::Bits && bits(type) > 8;
     named = is_bits && is_equality ? type : arithmetic_type(type);
   } else if (!is_arithmetic_float(type) || is_packed(type)) {
-    tracer.report(
-        {diag::Kind::OperatorType, {std::string(kComparisonTexts[index]), type_text(type)}});
+    refuse_operator(tracer, kComparisonTexts[index], type);
     return {};
   }
   if (!is_equality) {
@@ -208,7 +270,7 @@ namespace {
 
 Reg unary(Tracer& tracer, std::string_view opcode, std::string_view what, Reg a, isa::Type named) {
   if (named == isa::Type::None) {
-    tracer.report({diag::Kind::OperatorType, {std::string(what), type_text(a.type)}});
+    refuse_operator(tracer, what, a.type);
     return {};
   }
   const Reg result = tracer.reg(bits(a.type) == 8 ? named : a.type);

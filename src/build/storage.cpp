@@ -213,6 +213,45 @@ Reg Tracer::launch_value(isa::Type type, std::string_view parameter) {
   return value;
 }
 
+Reg Tracer::tensor_pointer(std::string_view tensor) {
+  const auto known =
+      std::ranges::find(tensor_pointers_, tensor, &std::pair<std::string, Reg>::first);
+  if (known != tensor_pointers_.end()) return known->second;
+  const Reg pointer = in_prologue([&] { return global_pointer(*this, tensor); });
+  keep_newest();
+  tensor_pointers_.emplace_back(tensor, pointer);
+  return pointer;
+}
+
+void Tracer::describe_bytes(std::string_view tensor, std::uint64_t bytes) {
+  if (bytes > std::uint64_t{1} << 31) large_tensors_.emplace_back(tensor, bytes);
+}
+
+void Tracer::note_pointer(Reg pointer, std::string_view tensor) {
+  for (std::size_t i = 0; i < large_tensors_.size(); ++i) {
+    if (large_tensors_[i].first == tensor) large_pointers_.emplace_back(pointer.id, i);
+  }
+}
+
+void Tracer::check_offset(Reg pointer, Reg offset) {
+  if (error_ || pointer.owner != tag_) return;
+  const auto found = std::ranges::find(large_pointers_, pointer.id,
+                                       &std::pair<ir::RegisterId, std::size_t>::first);
+  if (found == large_pointers_.end()) return;
+  const auto& [name, bytes] = large_tensors_[found->second];
+  const bool is_signed = isa::info(offset.type).kind == isa::TypeKind::Signed;
+  const std::uint64_t reach = std::uint64_t{1}
+                              << (isa::info(offset.type).bits - (is_signed ? 1 : 0));
+  if (bytes <= reach) return;
+  const diag::Loc here = caller_.value_or(loc_);
+  if (std::ranges::find(lints_, here, &diag::Diagnostic::loc) != lints_.end()) return;
+  lints_.push_back(diag::Diagnostic(diag::Kind::NarrowOffset,
+                                    {std::to_string(reach), std::to_string(bytes), name})
+                       .at(here)
+                       .note("ptx.at(" + name + ", i, ...) and " + name +
+                             ".ptr(i, ...) count in 64 bits; by hand: px + reg.from_(i, u64) * 4"));
+}
+
 Reg Tracer::tensor_map(std::string_view tensor, bool by_value) {
   const auto known = std::ranges::find(map_tensors_, tensor);
   if (known != map_tensors_.end()) {

@@ -79,6 +79,9 @@ void Tracer::begin_module() {
   text_constants_.clear();
   local_scratch_.reset();
   launch_values_.clear();
+  tensor_pointers_.clear();
+  large_pointers_.clear();
+  chain_.reset();
   std::ranges::fill(shared_addresses_, std::nullopt);
 }
 

@@ -24,6 +24,7 @@ const char* class_name(std::string_view code) {
       "VerifyError",    "AssembleError",  "LaunchError", "LaunchError", "EmulatorError",
   };
   constexpr std::pair<diag::Kind, const char*> kOfTheirOwn[] = {
+      {diag::Kind::RegisterValue, "OperandTypeError"},
       {diag::Kind::OutOfMemory, "OutOfMemoryError"},
       {diag::Kind::ArgumentType, "ArgumentTypeError"},
       {diag::Kind::ArgumentShape, "ArgumentValueError"},

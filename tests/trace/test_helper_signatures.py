@@ -121,7 +121,7 @@ def resolve(path: str) -> Any:
 
 def actual(path: str) -> tuple[list[str], list[str], dict[str, Any], bool]:
     """Positional names, all names, defaults, and whether further positional ones are taken."""
-    ((text, _, values),) = resolve(path).__nb_signature__
+    (text, _, values), *_ = resolve(path).__nb_signature__  # an expression of that name comes last
     text = re.sub(r"\\(\d+)", r"_\1", text).removeprefix("def ").split(" -> ")[0]
     taken = arguments(text)
     places = [argument.arg for argument in taken.args if argument.arg != "self"]

@@ -47,7 +47,11 @@ def describe(package: Package, name: str, found: Definition, level: int) -> list
     node = found.node
     head = ["", f"{'#' * level} `{name}`", ""]
     if isinstance(node, ast.FunctionDef):
-        return [*head, *_code(signature(node, name)), *_doc(node)]
+        lines = [*head]
+        for way in (node, *found.others):
+            assert isinstance(way, ast.FunctionDef)
+            lines += [*_code(signature(way, name)), *_doc(way)]
+        return lines
     if isinstance(node, ast.ClassDef):
         return [*head, *_class(package, found.module, node, name)]
     if isinstance(node, ast.AnnAssign):

@@ -24,6 +24,8 @@ class Definition:
 
     module: str
     node: Node | None
+    #: Further ways of calling it: overloads of a stub.
+    others: tuple[ast.stmt, ...] = ()
 
 
 class Package:
@@ -87,6 +89,14 @@ class Package:
                 for alias in node.names:
                     if (alias.asname or alias.name) == name and node.module != module:
                         return self.find(node.module, alias.name)
+        # In a stub they are all that there is.
+        ways = [
+            node
+            for node in self.tree(module).body
+            if isinstance(node, ast.FunctionDef) and node.name == name and _is_overload(node)
+        ]
+        if ways:
+            return Definition(module, ways[0], tuple(ways[1:]))
         if not self.has(f"{module}.{name}"):
             raise SourceError(f"{module}.{name} is nowhere defined")
         return Definition(f"{module}.{name}", None)
@@ -125,7 +135,7 @@ def _defined(node: ast.stmt) -> str | None:
     return None
 
 
-def _is_overload(node: Node) -> bool:
+def _is_overload(node: ast.stmt) -> bool:
     """Whether this only types one way of calling what is defined further down."""
     return isinstance(node, ast.FunctionDef) and any(
         ast.unparse(decorator).split(".")[-1] == "overload" for decorator in node.decorator_list

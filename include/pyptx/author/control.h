@@ -4,11 +4,15 @@
 // See pyptx/build/control.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "pyptx/author/reg.h"
 
@@ -18,9 +22,36 @@ namespace pyptx::ptx {
 using Block = std::function<void()>;
 using Where = std::source_location;
 
+/// A predicate, or a function that makes one: what it emits stands where the condition is asked.
+struct Condition {
+  std::function<Guard()> asked;
+  std::optional<Guard> given{};
+
+  template <typename F>
+    requires std::invocable<F&> && std::convertible_to<std::invoke_result_t<F&>, Guard>
+  Condition(F function)  // NOLINT(*-explicit-*)
+      : asked([function = std::move(function)]() mutable -> Guard { return function(); }) {}
+  Condition(const Guard& guard)  // NOLINT(*-explicit-*)
+      : asked([guard] { return guard; }), given(guard) {}
+  template <RegisterLike T>
+  Condition(const T& predicate)  // NOLINT(*-explicit-*)
+      : Condition(Guard(predicate)) {}
+};
+
 /// if (condition) { then } else { otherwise }
 void if_(const Guard& condition, const Block& then, const Block& otherwise = {},
          Where where = Where::current());
+/// else if (condition) { then }, directly behind an if_ or elif_ without `otherwise`. The condition
+/// is a function where it takes instructions.
+void elif_(const Condition& condition, const Block& then, Where where = Where::current());
+/// else { otherwise }, directly behind an if_ or elif_ without `otherwise`.
+void else_(const Block& otherwise, Where where = Where::current());
+/// while (condition) { body }; a predicate is read on every trip, and the body writes it.
+void while_(const Condition& condition, const Block& body, Where where = Where::current());
+/// Leaves the innermost while_, range or loop.
+void break_(const Guard& guard = {}, Where where = Where::current());
+/// Goes on with the next trip of the innermost while_, range or loop.
+void continue_(const Guard& guard = {}, Where where = Where::current());
 /// label: body; @again bra label. The guard is read where the block ends.
 void loop(std::string label, const Guard& again, const Block& body, Where where = Where::current());
 /// A run-time loop: start, start + step, ... while below stop.

@@ -74,6 +74,8 @@ class Tensor {
   Size stride(std::size_t dimension, Where where = Where::current()) const;
   /// What the size is a multiple of: itself, or what the kernel promises of one that is brought.
   std::int64_t divisor(std::size_t dimension, Where where = Where::current()) const;
+  /// What was said of it.
+  const author::TracedTensor& known() const { return known_; }
   /// The type of its elements: TensorFact.
   isa::Type dtype(Where where = Where::current()) const;
 
@@ -102,6 +104,7 @@ struct Traced {
   std::shared_ptr<const ir::Module> module;
   std::vector<std::string> map_tensors;  // whose descriptors are parameters, in this order
   std::uint64_t dynamic_shared_bytes = 0;
+  diag::Diagnostics lints = {};  // what is no error (NarrowOffset), its places resolved
 };
 
 namespace author {

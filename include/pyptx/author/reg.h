@@ -135,6 +135,10 @@ inline Assigned::Assigned(Reg&& result, std::source_location from)
 Reg binary(build::BinaryOp op, const Left& a, const Right& b);
 /// A predicate: a and b compared.
 Reg compare(build::Comparison how, const Left& a, const Right& b);
+/// a / b, as C++ has it.
+Reg quotient(const Left& a, const Right& b);
+/// a % b, as C++ has it.
+Reg rest(const Left& a, const Right& b);
 /// -a
 Reg negated(const Right& a);
 /// ~a
@@ -165,6 +169,14 @@ PYPTX_OPERATOR(>=, compare, build::Comparison::Ge)
 PYPTX_OPERATOR(==, compare, build::Comparison::Eq)
 PYPTX_OPERATOR(!=, compare, build::Comparison::Ne)
 #undef PYPTX_OPERATOR
+
+/// As C++ divides: integers towards zero, by shifts and a multiplication where the divisor is a
+/// literal. Python's // is ptx::floor_div.
+inline Reg operator/(const author::Left& a, const author::Right& b) {
+  return author::quotient(a, b);
+}
+/// a - a / b * b, of integers. Python's % is ptx::floor_mod.
+inline Reg operator%(const author::Left& a, const author::Right& b) { return author::rest(a, b); }
 
 /// A predicate read as its opposite, for a guard or an operand.
 inline Guard operator!(const Reg& predicate) { return {predicate, true}; }

@@ -37,7 +37,25 @@ class If {
   std::optional<ir::LabelId> after_;
 };
 
-/// else { ... } of the `If` that ended just before.
+/// A condition that is worked out where it is asked: what it emits stands there.
+using Condition = std::function<Guard()>;
+
+/// else if (condition) { ... } of the `If` or `Elif` that ended just before. Between them may stand
+/// only what the call of elif_ itself has emitted for its argument.
+class Elif {
+ public:
+  explicit Elif(Condition condition) : condition_(std::move(condition)) {}
+  void begin(Tracer& tracer);
+  void end(Tracer& tracer);
+
+ private:
+  Condition condition_;
+  std::optional<ir::LabelId> after_;
+  std::optional<ir::LabelId> end_;  // of the chain
+  bool is_end_placed_ = false;
+};
+
+/// else { ... } of the `If` or `Elif` that ended just before.
 class Else {
  public:
   void begin(Tracer& tracer);
@@ -45,6 +63,7 @@ class Else {
 
  private:
   std::optional<ir::LabelId> after_;
+  bool is_end_placed_ = false;
 };
 
 /// label: ... @predicate bra label; the predicate is read where the block ends. Without one the
@@ -61,6 +80,33 @@ class Loop {
   std::optional<ir::LabelId> top_;
 };
 
+/// while (condition) { ... }. A predicate that is given is read on every trip, and something in the
+/// loop must write it (StuckLoop).
+class While {
+ public:
+  explicit While(Condition condition) : condition_(std::move(condition)), is_evaluated_(true) {}
+  explicit While(Guard given) : condition_([given] { return given; }) {}
+  void begin(Tracer& tracer);
+  void end(Tracer& tracer);
+
+ private:
+  /// Whether something in the loop names the condition, or leaves.
+  bool may_end(const Tracer& tracer) const;
+
+  Condition condition_;
+  bool is_evaluated_ = false;
+  std::optional<Reg> given_;
+  diag::Loc begun_{};
+  std::size_t first_instruction_ = 0;
+  std::size_t first_operand_ = 0;
+  std::size_t first_statement_ = 0;
+};
+
+/// Leaves the innermost while_, range_ or loop.
+void break_loop(Tracer& tracer, Guard guard = {});
+/// Goes on with the next trip of the innermost while_, range_ or loop.
+void continue_loop(Tracer& tracer, Guard guard = {});
+
 /// A run-time counted loop: start, start + step, ... while below stop (above it for a negative
 /// literal step). The counter has the type of a register bound, else u32, else s32 where a literal
 /// is negative. A register step counts upwards.
@@ -70,12 +116,12 @@ class Range {
   /// The counter; writing it changes the loop.
   Reg begin(Tracer& tracer);
   void end(Tracer& tracer);
+  /// Whether both bounds are literals and the first trip certain.
+  bool is_entered() const;
 
  private:
   isa::Type counter_type() const;
   bool is_downward() const { return step_.integer() != nullptr && *step_.integer() < 0; }
-  /// Whether both bounds are literals and the first trip certain.
-  bool is_entered() const;
 
   Value start_;
   Value stop_;

@@ -34,17 +34,25 @@ class Value {
 };
 
 /// Operators of two operands.
-enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Rem, Shl, Shr, And, Or, Xor, Max, Min };
+enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Shl, Shr, And, Or, Xor, Max, Min };
 /// Those that give a predicate.
 enum class Comparison : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 
-/// a op b in a fresh register; at least one side is a register. Mul keeps the low half; Div of
-/// floats rounds to nearest. A shift takes the type of its left side and a 32-bit count.
+/// a op b in a fresh register; at least one side is a register. Mul keeps the low half; Div is of
+/// floats and rounds to nearest (whole quotients: division.h). A shift takes the type of its left
+/// side and a 32-bit count.
 Reg binary(Tracer& tracer, BinaryOp op, Value a, Value b);
 /// destination = destination op b, in the same register and type.
 Reg update(Tracer& tracer, BinaryOp op, Reg destination, Value b);
 /// A predicate. Floats compare ordered, except Ne, which is true for NaN.
 Reg compare(Tracer& tracer, Comparison comparison, Value a, Value b);
+
+/// a where `condition` holds, else b, in a fresh register. Two literals make an s32 where one is
+/// negative, an f32 where one is a float, else a u32.
+Reg select(Tracer& tracer, Guard condition, Value a, Value b);
+/// a * b + c in a fresh register, by one instruction: mad.lo of integers, fma.rn of floats. Where c
+/// is twice as wide as a and b, mad.wide, whose product loses nothing.
+Reg multiply_add(Tracer& tracer, Value a, Value b, Value c);
 
 /// -a in a fresh register.
 Reg negate(Tracer& tracer, Reg a);
@@ -52,6 +60,9 @@ Reg negate(Tracer& tracer, Reg a);
 Reg absolute(Tracer& tracer, Reg a);
 /// not.bN or not.pred
 Reg complement(Tracer& tracer, Reg a);
+
+/// Reports that `what` ("**") is not defined for `type`, with what to write in its place.
+void refuse_operator(Tracer& tracer, std::string_view what, isa::Type type);
 
 /// A fresh register of `type`, holding `init` (converted where it is a register of another type).
 Reg scalar(Tracer& tracer, isa::Type type, std::optional<Value> init = std::nullopt,

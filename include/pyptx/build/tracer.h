@@ -215,12 +215,50 @@ class Tracer {
   // --- nesting (control.h) -------------------------------------------------------------------
   /// The value of a scalar parameter, loaded once in the prologue: a size that a launch brings.
   Reg launch_value(isa::Type type, std::string_view parameter);
+  /// The global address of a tensor, loaded once in the prologue. Everybody gets the same register.
+  Reg tensor_pointer(std::string_view tensor);
+
+  /// Says how many bytes a tensor has: what adds 32-bit offsets to its address is told
+  /// (NarrowOffset) where they cannot reach them all.
+  void describe_bytes(std::string_view tensor, std::uint64_t bytes);
+  /// `pointer` holds the address of tensor `name`.
+  void note_pointer(Reg pointer, std::string_view tensor);
+  /// `offset`, a register narrower than 64 bits, is added to `pointer`.
+  void check_offset(Reg pointer, Reg offset);
+  /// Whether there is a tensor that a 32-bit offset does not reach.
+  bool has_large_tensors() const { return !large_tensors_.empty(); }
+  /// Findings that are no errors, in the order of the body.
+  const diag::Diagnostics& lints() const { return lints_; }
   /// A construct that is open: finish() refuses a function with one left, at the place it opened.
   /// What stands in it runs never, once or many times, or, in a `Straight` one, just once.
   enum class Runs : std::uint8_t { AsItMay, Straight };
   void enter_construct(std::string_view what, Runs runs = Runs::AsItMay);
   /// Closes the innermost construct, which must be a `what`.
   void leave_construct(std::string_view what);
+
+  /// Of a construct that repeats: where break_ and continue_ go.
+  struct LoopLabels {
+    std::optional<ir::LabelId> after;
+    std::optional<ir::LabelId> next;
+    bool is_left = false;  // by a break_
+  };
+  void enter_loop(std::string_view what, LoopLabels labels);
+  /// leave_construct(), with the labels as break_ and continue_ have left them.
+  LoopLabels leave_loop(std::string_view what);
+  /// Null where no loop is open, or where the body of a construct lies between that is written out
+  /// several times: `barrier` is its name then.
+  LoopLabels* innermost_loop(std::string_view& barrier);
+
+  /// The if_ or elif_ that ended last, with the labels that stood at the body's end then.
+  struct Chain {
+    ir::LabelId otherwise{};
+    std::optional<ir::LabelId> after;  // which the parts before branch to
+    std::size_t statements = 0;        // of the body, these labels included
+
+    std::size_t labels() const { return after ? 2 : 1; }
+  };
+  void end_chain(Chain chain);
+  const std::optional<Chain>& chain() const { return chain_; }
 
   /// The innermost open construct that is not Straight, by number; 0 is the body itself.
   std::uint32_t block() const { return constructs_.empty() ? 0 : constructs_.back().block; }
@@ -266,6 +304,7 @@ class Tracer {
     diag::Loc loc{};
     Runs runs{};
     std::uint32_t block = 0;
+    std::optional<LoopLabels> loop{};
   };
   class PrologueScope {
    public:
@@ -325,6 +364,7 @@ class Tracer {
   std::vector<bool> label_placed_;  // per label
   std::vector<Construct> constructs_;
   std::vector<std::uint32_t> block_parents_{0};  // by number
+  std::optional<Chain> chain_;
   support::GrowingArray<ir::Statement> prologue_;
   static constexpr std::size_t kKept = static_cast<std::size_t>(-1);
   std::size_t newest_register_made_at_ = 0;  // instructions there were then
@@ -335,6 +375,10 @@ class Tracer {
   std::vector<SharedBlock> shared_;
   std::vector<std::optional<Reg>> shared_addresses_;
   std::vector<std::pair<std::string, Reg>> launch_values_;
+  std::vector<std::pair<std::string, Reg>> tensor_pointers_;
+  std::vector<std::pair<std::string, std::uint64_t>> large_tensors_;    // bytes
+  std::vector<std::pair<ir::RegisterId, std::size_t>> large_pointers_;  // which of them
+  diag::Diagnostics lints_;
   std::vector<std::string> map_tensors_;
   std::vector<Reg> map_registers_;
   std::unordered_map<std::string, layout::TensorMap> described_maps_;

@@ -80,9 +80,14 @@ std::vector<Index> to_indices(build::Tracer& tracer, nb::handle value,
   return indices;
 }
 
+/// Whether it can be gone over. A register says something when it is asked.
+bool is_sequence(nb::handle value) {
+  return !nb::isinstance<Reg>(value) && nb::hasattr(value, "__iter__");
+}
+
 std::vector<Reg> to_regs(build::Tracer& tracer, nb::handle value, const build::Argument& what) {
   std::vector<Reg> registers;
-  if (!nb::hasattr(value, "__iter__")) {
+  if (!is_sequence(value)) {
     refuse(tracer, what, "a sequence of registers", value);
     return registers;
   }
@@ -117,7 +122,7 @@ SharedPlace to_place(build::Tracer& tracer, nb::handle value, const build::Argum
 std::vector<ir::Operand> to_fragment(build::Tracer& tracer, nb::handle value,
                                      const char* parameter) {
   const diag::Focus focus = diag::Focus::argument(parameter);
-  if (nb::hasattr(value, "__iter__")) return to_operands(tracer, value, focus);
+  if (is_sequence(value)) return to_operands(tracer, value, focus);
   return {to_operand(tracer, value, focus)};
 }
 
@@ -179,7 +184,7 @@ ir::Operand to_global(build::Tracer& tracer, nb::handle value, const char* param
 build::wgmma::Source to_source(build::Tracer& tracer, nb::handle value,
                                const build::Argument& what) {
   if (nb::isinstance<build::SharedView>(value)) return nb::cast<build::SharedView&>(value);
-  if (nb::hasattr(value, "__iter__")) return to_regs(tracer, value, what);
+  if (is_sequence(value)) return to_regs(tracer, value, what);
   return to_reg(tracer, value, what).value_or(Reg{});
 }
 

@@ -24,6 +24,8 @@
 namespace pyptx::python {
 
 void bind_ptx(nb::module_& m);
+void bind_element(nb::module_& ptx);
+void bind_expressions(nb::module_& ptx);
 void bind_special(nb::module_& ptx);
 
 namespace {
@@ -188,22 +190,28 @@ void bind_memory(nb::module_& ptx) {
 /// opcode.type with the operands given; numbers take the type's literal form.
 nb::object typed(std::string_view opcode, nb::handle type, nb::handle operands, nb::handle pred) {
   traced([&](Tracer& t) {
+    const isa::Type named = to_type(type);
+    const std::string text = forms::spelling(opcode, named);
+    const auto spelling = isa::spell(text, isa::Detail::Verdict);
     std::vector<ir::Operand> list;
     for (nb::handle operand : operands) {
-      list.push_back(to_operand(
-          t, operand, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(list.size())}));
+      const auto index = static_cast<std::uint16_t>(list.size());
+      list.push_back(spelling ? to_operand_of(t, **spelling, index, operand)
+                              : to_operand(t, operand, {diag::Focus::Part::Operand, index}));
     }
-    const isa::Type named = to_type(type);
     forms::fit_literals(named, list);
-    t.emit(forms::spelling(opcode, named), list, to_guard(t, pred));
+    t.emit(text, list, to_guard(t, pred));
   });
   return nb::len(operands) > 0 ? nb::object(operands[0]) : nb::object(nb::none());
 }
 
-void form(nb::module_& ptx, const char* name, const std::string& opcode) {
+/// `is_shared`: values in the type's place are for an expression of that name
+/// (ptx_expressions.cpp).
+void form(nb::module_& ptx, const char* name, const std::string& opcode, bool is_shared = false) {
   ptx.def(
       name,
-      [opcode](nb::handle type, nb::args operands, nb::handle pred) {
+      [opcode, is_shared](nb::handle type, nb::args operands, nb::handle pred) {
+        if (is_shared && is_value(type)) throw nb::next_overload();
         return typed(opcode, type, operands, pred);
       },
       "dtype"_a, "operands"_a, "pred"_a = nb::none(),
@@ -224,9 +232,9 @@ nb::object convert(nb::handle dst_type, nb::handle src_type, nb::handle dst, nb:
 
 void bind_arithmetic(nb::module_& ptx) {
   // one-place: names of functions that spell an instruction, which the table judges.
-  for (const char* opcode : {"mov", "add", "sub", "shl", "shr", "neg", "abs", "min", "max"}) {
-    form(ptx, opcode, opcode);
-  }
+  for (const char* opcode : {"mov", "add", "sub", "shl", "shr", "neg"}) form(ptx, opcode, opcode);
+  // one-place: likewise.
+  for (const char* opcode : {"abs", "min", "max"}) form(ptx, opcode, opcode, true);
   form(ptx, "and_", "and");
   form(ptx, "or_", "or");
   form(ptx, "xor_", "xor");
@@ -241,6 +249,7 @@ void bind_arithmetic(nb::module_& ptx) {
   ptx.def(
       "mad",
       [](nb::handle type, nb::args operands, const std::string& mode, nb::handle pred) {
+        if (is_value(type)) throw nb::next_overload();
         return typed(forms::mad(to_type(type), mode), type, operands, pred);
       },
       "dtype"_a, "operands"_a, "mode"_a = "lo", "pred"_a = nb::none(),
@@ -254,6 +263,7 @@ void bind_arithmetic(nb::module_& ptx) {
   ptx.def("cvt", &convert, "dst_dtype"_a, "src_dtype"_a, "dst"_a, "src"_a,
           "rounding"_a = nb::none(), "ftz"_a = false, "sat"_a = false, "pred"_a = nb::none(),
           "cvt.<rounding>.<ftz>.<sat>.<dst_dtype>.<src_dtype> dst, src");
+  bind_expressions(ptx);
 }
 
 }  // namespace
@@ -265,6 +275,7 @@ void bind_ptx(nb::module_& m) {
   bind_address(m, ptx);
   bind_special(ptx);
   bind_memory(ptx);
+  bind_element(ptx);
   bind_arithmetic(ptx);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Control flow, statements, warp reductions and CTA barriers of pyptx.ptx. Constructs are Python
-// context managers; ptx.range_ is an iterator as well.
+// Branches, statements, warp reductions and CTA barriers of pyptx.ptx; blocks are in
+// ptx_blocks.cpp.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -19,59 +19,16 @@
 
 namespace pyptx::python {
 
+void bind_blocks(nb::module_& ptx);
 void bind_ptx_control(nb::module_& m);
 
 namespace {
 
 using namespace nb::literals;
 using build::BinaryOp;
-using build::Guard;
 using build::Reg;
 using build::Tracer;
 using build::Value;
-
-/// A construct that goes with a `with` block; an exception leaves it open, and the trace with it.
-template <typename Construct>
-void context_manager(nb::module_& ptx, const char* name) {
-  nb::class_<Construct>(ptx, name)
-      .def("__enter__", [](Construct& c) { return traced([&](Tracer& t) { return c.begin(t); }); })
-      .def(
-          "__exit__",
-          [](Construct& c, nb::handle type, nb::handle, nb::handle) {
-            if (type.is_none()) traced([&](Tracer& t) { c.end(t); });
-          },
-          nb::arg().none(), nb::arg().none(), nb::arg().none());
-}
-
-/// range_ with what iteration needs to know.
-struct RangeObject {
-  build::Range range;
-  enum class State : std::uint8_t { New, Open, Done } state = State::New;
-
-  Reg begin(Tracer& t) { return range.begin(t); }
-  void end(Tracer& t) { range.end(t); }
-};
-
-/// The first step opens the loop and gives the counter, the second closes it.
-Reg next_step(RangeObject& loop) {
-  if (loop.state == RangeObject::State::New) {
-    loop.state = RangeObject::State::Open;
-    return traced([&](Tracer& t) { return loop.begin(t); });
-  }
-  if (loop.state == RangeObject::State::Open) {
-    loop.state = RangeObject::State::Done;
-    traced([&](Tracer& t) { loop.end(t); });
-  }
-  throw nb::stop_iteration();
-}
-
-Guard guard_of(nb::handle value) {
-  return traced([&](Tracer& t) { return to_guard(t, value); });
-}
-
-Value value_of(nb::handle value) {
-  return traced([&](Tracer& t) { return need_value(t, value); });
-}
 
 void run_kloop(nb::handle total, std::int64_t unroll, const nb::callable& body,
                const std::string& label) {
@@ -90,39 +47,7 @@ void run_kloop(nb::handle total, std::int64_t unroll, const nb::callable& body,
   });
 }
 
-void bind_constructs(nb::module_& ptx) {
-  context_manager<build::If>(ptx, "If");
-  context_manager<build::Else>(ptx, "Else");
-  context_manager<build::Loop>(ptx, "Loop");
-  context_manager<build::Scope>(ptx, "Scope");
-  context_manager<build::Expression>(ptx, "Expression");
-  context_manager<RangeObject>(ptx, "Range");
-  nb::borrow<nb::class_<RangeObject>>(ptx.attr("Range"))
-      // As with Python's range, every `for` is a loop of its own.
-      .def("__iter__", [](const RangeObject& loop) { return RangeObject{loop.range}; })
-      .def("__next__", &next_step);
-  ptx.def(
-      "if_", [](nb::handle p) { return build::If(guard_of(p)); }, "pred"_a,
-      "with if_(p): what is inside runs where p holds.");
-  ptx.def(
-      "else_", []() { return build::Else(); },
-      "with else_(): the other side of the if_ just closed.");
-  ptx.def(
-      "loop",
-      [](std::string label, nb::handle p) { return build::Loop(std::move(label), guard_of(p)); },
-      "label"_a, "pred"_a = nb::none(),
-      "with loop(label, p): repeats while p holds, once at least.");
-  ptx.def("scope", []() { return build::Scope(); }, "with scope(): a block { } in the text.");
-  ptx.def(
-      "expr", []() { return build::Expression(); }, "A group of operators; nothing in the text.");
-  ptx.def(
-      "range_",
-      [](nb::handle start, nb::handle stop, nb::handle step) {
-        // range_(n) counts from 0, as Python's range does.
-        if (stop.is_none()) return RangeObject{{0, value_of(start), value_of(step)}};
-        return RangeObject{{value_of(start), value_of(stop), value_of(step)}};
-      },
-      "start"_a, "stop"_a = nb::none(), "step"_a = 1, "A loop at run time; gives its counter.");
+void bind_kloop(nb::module_& ptx) {
   ptx.def("kloop", &run_kloop, "total"_a, nb::kw_only(), "unroll"_a, "body"_a,
           "loop_label"_a = "kloop",
           "Runs body for 0 to total - 1, `unroll` times per trip of a loop.");
@@ -139,6 +64,14 @@ void bind_control_statements(nb::module_& ptx) {
         traced([&](Tracer& t) { build::branch(t, label, to_guard(t, p)); });
       },
       "label"_a, "pred"_a = nb::none(), "Branches to a label.");
+  ptx.def(
+      "break_",
+      [](nb::handle p) { traced([&](Tracer& t) { build::break_loop(t, to_guard(t, p)); }); },
+      "pred"_a = nb::none(), "Leaves the innermost while_, range_ or loop.");
+  ptx.def(
+      "continue_",
+      [](nb::handle p) { traced([&](Tracer& t) { build::continue_loop(t, to_guard(t, p)); }); },
+      "pred"_a = nb::none(), "Goes on with the next trip of the innermost while_, range_ or loop.");
   ptx.def(
       "ret", [](nb::handle p) { traced([&](Tracer& t) { build::ret(t, to_guard(t, p)); }); },
       "pred"_a = nb::none(), "Ends the thread.");
@@ -233,7 +166,8 @@ void bind_barriers(nb::module_& ptx) {
 
 void bind_ptx_control(nb::module_& m) {
   auto ptx = nb::borrow<nb::module_>(m.attr("ptx"));
-  bind_constructs(ptx);
+  bind_blocks(ptx);
+  bind_kloop(ptx);
   bind_control_statements(ptx);
   bind_barriers(ptx);
 }

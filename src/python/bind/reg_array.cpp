@@ -47,10 +47,22 @@ std::size_t checked(const RegArray& array, std::int64_t index) {
   return static_cast<std::size_t>(index < 0 ? index + size : index);
 }
 
-nb::object item(const RegArray& array, nb::handle index) {
-  if (!PySlice_Check(index.ptr())) {
-    return nb::cast(array.regs[checked(array, nb::cast<std::int64_t>(index))]);
+/// A number that is known while tracing: registers have no addresses.
+std::int64_t number_of(nb::handle index) {
+  if (nb::isinstance<Reg>(index)) {
+    raise_here(
+        diag::Diagnostic(diag::Kind::RegisterValue, {"be the index of an array of registers"})
+            .note("a table indexed at run time lies in memory: t = smem.alloc(type, (n,)), "
+                  "then t[i]; over a Python `for i in range(n)` each register has its "
+                  "number"));
   }
+  const Py_ssize_t number = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
+  if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return number;
+}
+
+nb::object item(const RegArray& array, nb::handle index) {
+  if (!PySlice_Check(index.ptr())) return nb::cast(array.regs[checked(array, number_of(index))]);
   const auto [start, stop, step, length] = nb::borrow<nb::slice>(index).compute(array.regs.size());
   RegArray part{{}, array.type, array.base};
   for (std::size_t i = 0; i < length; ++i) {
@@ -69,15 +81,8 @@ bool is_temporary(nb::handle value) {
 #endif
 }
 
-/// array[index] = value. A temporary's instruction is made to write the element itself.
-void set_item(const RegArray& array, std::int64_t index, nb::handle value) {
-  const Reg element = array.regs[checked(array, index)];
-  const bool may_retarget = nb::isinstance<Reg>(value) && is_temporary(value);
-  traced([&](Tracer& t) {
-    const build::Value source = need_value(t, value);
-    if (may_retarget && t.retarget(*source.reg(), element)) return;
-    build::assign(t, element, source);
-  });
+void set_item(const RegArray& array, nb::handle index, nb::handle value) {
+  write_register(array.regs[checked(array, number_of(index))], value);
 }
 
 std::vector<Reg> hw_order(const RegArray& array, bool reverse) {
@@ -101,6 +106,15 @@ RegArray make_fragment(std::int64_t m, std::int64_t n, nb::handle type,
 }
 
 }  // namespace
+
+void write_register(Reg destination, nb::handle value) {
+  const bool may_retarget = nb::isinstance<Reg>(value) && is_temporary(value);
+  traced([&](Tracer& t) {
+    const build::Value source = need_value(t, value);
+    if (may_retarget && t.retarget(*source.reg(), destination)) return;
+    build::assign(t, destination, source);
+  });
+}
 
 nb::object type_object(isa::Type type) {
   const std::string_view name = isa::info(type).name;

@@ -125,6 +125,16 @@ void bind_trace(nb::module_& m) {
             t.tracer.describe_map(name, map);
           },
           "name"_a, "map"_a, "Say what map a launch passes for a tensor.")
+      .def(
+          "describe_bytes",
+          [](Trace& t, const std::string& name, std::uint64_t bytes) {
+            t.tracer.describe_bytes(name, bytes);
+          },
+          "name"_a, "bytes"_a, "Say how large a tensor is, for what counts in 32 bits.")
+      .def(
+          "warn",
+          [](Trace& t) { warn(t.tracer.lints(), &std::as_const(t.tracer).module().locations); },
+          "Warn of what was found that is no error.")
       .def_prop_ro("map_tensors", [](Trace& t) { return t.tracer.map_tensors(); })
       .def_prop_ro("dynamic_shared_bytes", [](Trace& t) { return t.tracer.dynamic_shared_bytes(); })
       .def_prop_ro("shared_blocks", &shared_blocks,

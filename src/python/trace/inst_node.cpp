@@ -48,8 +48,7 @@ void emit(InstNode& node, build::Tracer& tracer, PyObject* args, PyObject* kwarg
     if (PyUnicode_Check(value.ptr()) && takes_label(*spelling, i)) {
       operands.push_back(ir::Operand::label(tracer.named_label(nb::cast<std::string>(value))));
     } else {
-      operands.push_back(
-          to_operand(tracer, value, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(i)}));
+      operands.push_back(to_operand_of(tracer, *spelling, i, value));
     }
   }
   build::Guard guard;

@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -122,6 +124,8 @@ build::Guard to_guard(build::Tracer& tracer, nb::handle value) {
   if (value.is_none()) return {};
   if (nb::isinstance<build::Reg>(value)) return {nb::cast<build::Reg>(value), false};
   if (nb::isinstance<NegPred>(value)) return {nb::cast<NegPred&>(value).reg, true};
+  if (nb::isinstance<PipeRef>(value))
+    return {disjunction(tracer, nb::cast<PipeRef&>(value)), false};
   tracer.report(diag::Diagnostic(diag::Kind::GuardType, {described(value)})
                     .at(tracer.loc(), {diag::Focus::Part::Guard, 0}));
   return {};
@@ -147,11 +151,47 @@ std::string to_name(nb::handle value) {
   throw nb::type_error(concat("expected a name or something that has one, got ", got).c_str());
 }
 
+build::Reg disjunction(build::Tracer& tracer, const PipeRef& pair) {
+  const auto of_predicate = [&](nb::handle part) {
+    return nb::isinstance<build::Reg>(part) && nb::cast<build::Reg>(part).type == isa::Type::Pred;
+  };
+  if (of_predicate(pair.first) && of_predicate(pair.second)) {
+    return build::binary(tracer, build::BinaryOp::Or, nb::cast<build::Reg>(pair.first),
+                         nb::cast<build::Reg>(pair.second));
+  }
+  tracer.report(diag::Diagnostic(diag::Kind::NotAnOperand, {"a pair p|q of destinations"})
+                    .note("as one predicate, `p | q` is of two predicate registers"));
+  return {};
+}
+
+ir::Operand to_operand_of(build::Tracer& tracer, const isa::Spelling& spelling, std::size_t index,
+                          nb::handle value) {
+  // The class itself: asked of every operand, so without the question of what derives from it.
+  static const PyObject* const pair = nb::type<PipeRef>().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) == pair) {
+    const auto takes_pair = [&](const isa::Candidate& candidate) {
+      return index < candidate.operands.size() &&
+             isa::has(candidate.operands[index].accept, isa::Accept::Pipe);
+    };
+    if (std::ranges::none_of(spelling.candidates, takes_pair)) {
+      return disjunction(tracer, nb::cast<PipeRef&>(value));
+    }
+  }
+  return to_operand(tracer, value, {diag::Focus::Part::Operand, static_cast<std::uint16_t>(index)});
+}
+
+bool is_value(nb::handle value) {
+  return nb::isinstance<build::Reg>(value) || nb::isinstance<NegPred>(value) ||
+         nb::isinstance<PipeRef>(value) || PyFloat_Check(value.ptr()) ||
+         PyIndex_Check(value.ptr()) != 0;
+}
+
 std::optional<build::Value> to_value(build::Tracer& tracer, nb::handle value) {
   if (nb::isinstance<build::Reg>(value)) return nb::cast<build::Reg>(value);
   if (nb::isinstance<NegPred>(value)) {
     return build::complement(tracer, nb::cast<NegPred&>(value).reg);
   }
+  if (nb::isinstance<PipeRef>(value)) return disjunction(tracer, nb::cast<PipeRef&>(value));
   const auto literal = number(tracer, value, {});
   if (!literal) return std::nullopt;
   if (literal->kind == ir::OperandKind::Integer) return build::Value(literal->value);

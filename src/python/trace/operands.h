@@ -13,6 +13,7 @@
 
 #include "pyptx/build/tracer.h"
 #include "pyptx/ir/operand.h"
+#include "pyptx/isa/spelling.h"
 #include "pyptx/isa/type.h"
 
 namespace pyptx::python {
@@ -31,7 +32,11 @@ ir::Operand to_operand(build::Tracer& tracer, nb::handle value,
                        diag::Focus focus = {diag::Focus::Part::Operand, 0});
 std::vector<ir::Operand> to_operands(build::Tracer& tracer, nb::handle sequence,
                                      diag::Focus focus = {diag::Focus::Part::Operand, 0});
-/// None, a predicate Reg or a NegPred.
+/// Operand number `index` of an instruction: p | q is a pair where one of its forms takes a pair
+/// there, else the predicate that holds where p or q does.
+ir::Operand to_operand_of(build::Tracer& tracer, const isa::Spelling& spelling, std::size_t index,
+                          nb::handle value);
+/// None, a predicate Reg, a NegPred or p | q.
 build::Guard to_guard(build::Tracer& tracer, nb::handle value);
 /// A name, a `pyptx.types` object or anything else with a `.name`; raises TypeError else.
 isa::Type to_type(nb::handle value);

@@ -53,6 +53,12 @@ nb::object type_object(isa::Type type);
 /// The name in the text, such as "%r3"; for a register of another trace a phrase that says so.
 std::string name_of(build::Reg reg);
 
+/// The predicate that holds where one of `pair` does; reports a pair of anything else.
+build::Reg disjunction(build::Tracer& tracer, const PipeRef& pair);
+/// Whether `value` is a register, a predicate or a number, so that it may stand in an expression.
+bool is_value(nb::handle value);
+/// destination = value. A temporary's instruction is made to write the destination itself.
+void write_register(build::Reg destination, nb::handle value);
 /// A register or number for an operator; nullopt for anything else.
 std::optional<build::Value> to_value(build::Tracer& tracer, nb::handle value);
 /// The same where nothing else will do: reports and gives 0.

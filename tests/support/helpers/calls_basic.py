@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyptx import ptx, reg, smem
+from pyptx.kernel import TensorSpec
 from pyptx.types import b8, b16, b32, bf16, f16, f32, f64, pred, s8, s32, u8, u16, u32, u64
 from support.helpers.calls import HOPPER_UP, Bench, call
 
@@ -386,3 +387,42 @@ def _(k: Bench) -> None:
 def _(k: Bench) -> None:
     assert smem.apply_swizzle(144, "128B") == 128
     smem.apply_swizzle(k.word(), "64B")
+
+
+@call("ptx.select")
+def select(k: Bench) -> None:
+    ptx.select(k.predicate(), k.word(), 3)
+    ptx.select(~k.predicate(), 0.5, reg.scalar(f32, 1.0))
+
+
+@call("ptx.at")
+@call("ptx.ptr")
+def element(k: Bench) -> None:
+    tensor = TensorSpec("A", (64, 32), f32)
+    ptx.ld(f32, reg.scalar(f32), ptx.at(tensor, k.word(), 3))
+    ptx.st(f32, ptx.ptr(tensor, 1, k.word()), 1.0)
+
+
+@call("ptx.while_")
+@call("ptx.break_")
+@call("ptx.continue_")
+def while_(k: Bench) -> None:
+    i = k.word()
+    with ptx.while_(lambda: i < 10):
+        i += 1
+        ptx.continue_(pred=i == 3)
+        ptx.break_(pred=i == 7)
+
+
+@call("ptx.elif_")
+def elif_(k: Bench) -> None:
+    i = k.word()
+    with ptx.if_(i == 1):
+        i += 1
+    with ptx.elif_(i == 2):
+        i += 2
+
+
+@call("reg.Reg.set")
+def set_(k: Bench) -> None:
+    k.word().set(k.word() + 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyptx import ptx, reg, smem
+from pyptx.kernel import TensorSpec
 from pyptx.types import b32, bf16, f16, f32, pred, u8, u32
 from support.helpers.calls import Bench, misuse, outside
 
@@ -181,3 +182,16 @@ def _foreign_tile() -> Any:
     """Shared memory of another kernel."""
     with Bench("sm_90a"):
         return smem.alloc(f32, (2, 4))
+
+
+misuse("ptx.select", "PTX0205", lambda k: ptx.select(k.word(), 1, 0))
+misuse("ptx.select", "PTX0232", lambda k: ptx.select(k.predicate(), k.word(), reg.scalar(f32)))
+misuse("ptx.at", "PTX0502", lambda k: ptx.at(TensorSpec("A", (4, 4), f32), 4))
+misuse("ptx.at", "PTX0503", lambda k: ptx.at(TensorSpec("A", (4, 4), f32), 0, 0, 0))
+misuse("ptx.ptr", "PTX0237", lambda k: ptx.ptr(TensorSpec("A"), 0))
+misuse("ptx.ptr", "PTX0237", lambda k: ptx.ptr("A", 0))
+misuse("ptx.while_", "PTX0209", lambda k: ptx.while_(k.word()).__enter__())
+misuse("ptx.break_", "PTX0408", lambda k: ptx.break_())
+misuse("ptx.continue_", "PTX0408", lambda k: ptx.continue_())
+misuse("ptx.elif_", "PTX0417", lambda k: ptx.elif_(k.predicate()).__enter__())
+misuse("reg.Reg.set", "PTX0232", lambda k: k.word().set(k.wide()))

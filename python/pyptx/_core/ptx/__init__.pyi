@@ -19,6 +19,7 @@ from pyptx._operand import (
     Whole,
 )
 from collections.abc import Callable
+from typing import overload
 from pyptx._core.ptx import (
     bar as bar,
     cluster as cluster,
@@ -93,6 +94,14 @@ def var(
 ) -> Address:
     """Declare a variable; gives its address."""
 
+def at(tensor: Named, *indices: Whole) -> Address:
+    """
+    The place of an element of a tensor, at(X, i, j), as an address of ld and st: its shape, strides and element type are those of its Tile, and the sum has 64 bits. Indices left out are 0.
+    """
+
+def ptr(tensor: Named, *indices: Whole) -> Reg:
+    """The same address in a fresh 64-bit register; `X.ptr(i, j)` calls it."""
+
 def mov(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """mov.<dtype> destination, sources..."""
 
@@ -111,14 +120,29 @@ def shr(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
 def neg(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """neg.<dtype> destination, sources..."""
 
+@overload
 def abs(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """abs.<dtype> destination, sources..."""
 
+@overload
+def abs(a: Value | None) -> Reg:
+    """The magnitude, in a fresh register."""
+
+@overload
 def min(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """min.<dtype> destination, sources..."""
 
+@overload
+def min(a: Value | None, b: Value | None) -> Reg:
+    """The smaller of two, in a fresh register."""
+
+@overload
 def max(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """max.<dtype> destination, sources..."""
+
+@overload
+def max(a: Value | None, b: Value | None) -> Reg:
+    """The larger of two, in a fresh register."""
 
 def and_(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """and.<dtype> destination, sources..."""
@@ -138,8 +162,15 @@ def selp(dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
 def mul(dtype: Dtype, *operands: Operand, mode: str | None = None, pred: Guard = None) -> Any:
     """mul.<mode>.<dtype>; integers keep the low half where no mode is given."""
 
+@overload
 def mad(dtype: Dtype, *operands: Operand, mode: str = "lo", pred: Guard = None) -> Any:
     """mad.<mode>.<dtype>, or fma.rn for floats: d = a * b + c."""
+
+@overload
+def mad(a: Value | None, b: Value | None, c: Value | None) -> Reg:
+    """
+    a * b + c by one instruction, in a fresh register: mad.lo, fma.rn of floats, and mad.wide where c is twice as wide.
+    """
 
 def setp(cmp: str, dtype: Dtype, *operands: Operand, pred: Guard = None) -> Any:
     """setp.<cmp>.<dtype> p, a, b"""
@@ -156,7 +187,16 @@ def cvt(
 ) -> Any:
     """cvt.<rounding>.<ftz>.<sat>.<dst_dtype>.<src_dtype> dst, src"""
 
+def select(pred: Guard, a: Value | None, b: Value | None) -> Any:
+    """a where `pred` holds, else b, in a fresh register."""
+
 class If:
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self, arg0: object | None, arg1: object | None, arg2: object | None, /
+    ) -> None: ...
+
+class Elif:
     def __enter__(self) -> None: ...
     def __exit__(
         self, arg0: object | None, arg1: object | None, arg2: object | None, /
@@ -169,6 +209,12 @@ class Else:
     ) -> None: ...
 
 class Loop:
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self, arg0: object | None, arg1: object | None, arg2: object | None, /
+    ) -> None: ...
+
+class While:
     def __enter__(self) -> None: ...
     def __exit__(
         self, arg0: object | None, arg1: object | None, arg2: object | None, /
@@ -197,20 +243,30 @@ class Range:
 def if_(pred: Guard) -> If:
     """with if_(p): what is inside runs where p holds."""
 
+def elif_(pred: Guard | Callable[[], Guard] | None) -> Elif:
+    """
+    with elif_(q): where the if_ and elif_ just closed did not hold and q does. A condition that takes several lines is a function: elif_(lambda: ...).
+    """
+
 def else_() -> Else:
-    """with else_(): the other side of the if_ just closed."""
+    """with else_(): the other side of the if_ or elif_ just closed."""
+
+def while_(cond: Guard | bool | Callable[[], Guard] | None) -> While:
+    """
+    with while_(lambda: i < n): repeats while the predicate holds that the function gives, worked out on every trip. A predicate register is read on every trip, and the loop writes it; while_(True) ends by break_().
+    """
 
 def loop(label: str, pred: Guard = None) -> Loop:
     """with loop(label, p): repeats while p holds, once at least."""
+
+def range_(start: Whole, stop: Whole | None = None, step: Whole = 1) -> Range:
+    """A loop at run time; gives its counter."""
 
 def scope() -> Scope:
     """with scope(): a block { } in the text."""
 
 def expr() -> Expression:
     """A group of operators; nothing in the text."""
-
-def range_(start: Whole, stop: Whole | None = None, step: Whole = 1) -> Range:
-    """A loop at run time; gives its counter."""
 
 def kloop(
     total: Whole, *, unroll: int, body: Callable[..., object], loop_label: str = "kloop"
@@ -222,6 +278,12 @@ def label(name: str) -> None:
 
 def bra(label: str, pred: Guard = None) -> None:
     """Branches to a label."""
+
+def break_(pred: Guard = None) -> None:
+    """Leaves the innermost while_, range_ or loop."""
+
+def continue_(pred: Guard = None) -> None:
+    """Goes on with the next trip of the innermost while_, range_ or loop."""
 
 def ret(pred: Guard = None) -> None:
     """Ends the thread."""

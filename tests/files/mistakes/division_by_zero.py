@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx
+
+
+@kernel
+def split():
+    lane = ptx.special.laneid()
+    lane += lane // 0
+    ptx.ret()
+
+
+split.ptx()

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx
+
+
+@kernel
+def choose():
+    lane = ptx.special.laneid()
+    with ptx.if_(lane == 0):
+        lane += 1
+    lane += 2
+    with ptx.elif_(lane == 1):
+        lane += 3
+    ptx.ret()
+
+
+choose.ptx()

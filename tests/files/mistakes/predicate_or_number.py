@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+from pyptx import kernel, ptx
+
+
+@kernel
+def either():
+    lane = ptx.special.laneid()
+    with ptx.if_((lane < 2) | lane):
+        ptx.trap()
+    ptx.ret()
+
+
+either.ptx()
