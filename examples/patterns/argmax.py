@@ -36,12 +36,11 @@ def packed(value: Any, place: Any) -> Any:
 def argmax(X, Y):
     """Y[m] is the first n with the largest X[m, n]."""
     _, columns = X.shape
-    px, py = ptx.global_ptrs(X, Y)
     of_warps = smem.alloc(u64, (4,))
     row, thread = ptx.ctaid_x(), reg.from_(ptx.special.tid.x(), u32)
     best = reg.scalar(u64, init=0)
     with ptx.range_(thread, columns, 128) as n:
-        value = ptx.ld(f32, reg.scalar(f32), ptx.addr(px + (row * columns + n) * 4))
+        value = ptx.ld(f32, reg.scalar(f32), ptx.at(X, row, n))
         ptx.inst.max.u64(best, best, packed(value, n))
     ptx.warp.reduce_max(best)
     with ptx.if_((thread & 31) == 0):
@@ -50,7 +49,7 @@ def argmax(X, Y):
     with ptx.if_(thread == 0):
         for warp in range(1, 4):
             ptx.inst.max.u64(best, best, of_warps[warp])
-        ptx.st(s64, ptx.addr(py + row * 8), ~best & 0xFFFFFFFF)
+        ptx.st(s64, ptx.at(Y, row), ~best & 0xFFFFFFFF)
     ptx.ret()
 
 

@@ -27,11 +27,10 @@ from pyptx.types import f32
 def axpby(X, Z, Y):
     """Y = a X + b Z, with a, b and N from the launch."""
     a, b, (n,) = ptx.param(f32, "a"), ptx.param(f32, "b"), X.shape
-    px, pz, py = ptx.global_ptrs(X, Z, Y)
     first, stride = ptx.ctaid_x() * 128 + ptx.special.tid.x(), ptx.sreg("%nctaid.x") * 128
     with ptx.range_(first, n, stride) as i:
-        x, z = (ptx.ld(f32, reg.scalar(f32), ptx.addr(p + i * 4)) for p in (px, pz))
-        ptx.st(f32, ptx.addr(py + i * 4), a * x + b * z)
+        x, z = (ptx.ld(f32, reg.scalar(f32), ptx.at(tensor, i)) for tensor in (X, Z))
+        ptx.st(f32, ptx.at(Y, i), a * x + b * z)
 
 
 def reference(x: np.ndarray, z: np.ndarray, *, a: float, b: float) -> np.ndarray:

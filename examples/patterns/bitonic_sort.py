@@ -29,12 +29,11 @@ LENGTH = 256
 def bitonic_sort(X, Y):
     """Y[m] is X[m] in ascending order; N is at most LENGTH."""
     _, columns = X.shape
-    px, py = ptx.global_ptrs(X, Y)
     keys = smem.alloc(f32, (LENGTH,))
-    row, thread = ptx.ctaid_x() * columns, reg.from_(ptx.special.tid.x(), u32)
+    row, thread = ptx.ctaid_x(), reg.from_(ptx.special.tid.x(), u32)
     for n in (thread, thread + LENGTH // 2):
         key = reg.scalar(f32, init=math.inf)
-        ptx.ld(f32, key, ptx.addr(px + (row + n) * 4), pred=n < columns)
+        ptx.ld(f32, key, ptx.at(X, row, n), pred=n < columns)
         keys[n] = key
     for size in (2**k for k in range(1, LENGTH.bit_length())):
         for distance in (2**k for k in reversed(range(size.bit_length() - 1))):
@@ -42,11 +41,11 @@ def bitonic_sort(X, Y):
             low = (thread & -distance) * 2 | thread & (distance - 1)
             a, b = keys[low], keys[low | distance]
             falls = (low & size) != 0
-            keys[low] = ptx.selp(f32, reg.scalar(f32), a.max(b), a.min(b), falls)
-            keys[low | distance] = ptx.selp(f32, reg.scalar(f32), a.min(b), a.max(b), falls)
+            keys[low] = ptx.select(falls, a.max(b), a.min(b))
+            keys[low | distance] = ptx.select(falls, a.min(b), a.max(b))
     ptx.bar.sync()
     for n in (thread, thread + LENGTH // 2):
-        ptx.st(f32, ptx.addr(py + (row + n) * 4), keys[n], pred=n < columns)
+        ptx.st(f32, ptx.at(Y, row, n), keys[n], pred=n < columns)
     ptx.ret()
 
 

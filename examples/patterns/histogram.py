@@ -25,14 +25,13 @@ from pyptx.types import u8, u32
 def histogram(X, Y):
     """Y[m, b] is how often b is in X[m]."""
     _, columns = X.shape
-    px, py = ptx.global_ptrs(X, Y)
     bins, thread = smem.alloc(u32, (256,)), reg.from_(ptx.special.tid.x(), u32)
     rank, row = ptx.cluster.rank(), ptx.ctaid_y()
     bins[thread] = 0
     ptx.bar.sync()
     with ptx.range_(rank * 256 + thread, columns, 1024) as n:
         value = reg.scalar(u32)
-        ptx.inst.ld.global_.u8(value, ptx.addr(px + (row * columns + n)))
+        ptx.inst.ld.global_.u8(value, ptx.at(X, row, n))
         ptx.inst.red.shared.add.u32(ptx.addr(bins.address() + value * 4), 1)
     ptx.cluster.sync()
     with ptx.if_(thread < 64):
@@ -40,7 +39,7 @@ def histogram(X, Y):
         for cta in range(4):
             there = ptx.cluster.map_shared_u32(bins.address() + bin * 4, cta)
             total += ptx.ld(u32, reg.scalar(u32), ptx.addr(there), space="shared::cluster")
-        ptx.st(u32, ptx.addr(py + (row * 256 + bin) * 4), total)
+        ptx.st(u32, ptx.at(Y, row, bin), total)
     ptx.cluster.sync()
     ptx.ret()
 

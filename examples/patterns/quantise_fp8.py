@@ -27,11 +27,10 @@ LARGEST = 448.0  # of e4m3
 def quantise_fp8(X, Q, Scale):
     """Q = X / Scale in e4m3; N is a multiple of 128."""
     _, columns = X.shape
-    px, pq, ps = ptx.global_ptrs(X, Q, Scale)
-    first = ptx.ctaid_x() * columns + reg.from_(ptx.special.tid.x(), u32) * 4
+    m, lane = ptx.ctaid_x(), reg.from_(ptx.special.tid.x(), u32) * 4
     row, largest = reg.array(f32, columns // 32), reg.scalar(f32, init=1e-30)
     for i in range(0, columns // 32, 4):
-        ptx.inst.ld.global_.v4.f32(row.regs()[i : i + 4], ptx.addr(px + first * 4, i * 128))
+        ptx.inst.ld.global_.v4.f32(row.regs()[i : i + 4], ptx.at(X, m, lane + i * 32))
         for value in row.regs()[i : i + 4]:
             largest = largest.max(abs(value))
     ptx.warp.reduce_max(largest)
@@ -42,8 +41,8 @@ def quantise_fp8(X, Q, Scale):
         low, high, quad = reg.scalar("b16"), reg.scalar("b16"), reg.scalar(b32)
         ptx.inst.cvt.rn.satfinite.e4m3x2.f32(low, b, a)
         ptx.inst.cvt.rn.satfinite.e4m3x2.f32(high, d, c)
-        ptx.inst.st.global_.b32(ptx.addr(pq + first, i * 32), ptx.mov(b32, quad, [low, high]))
-    ptx.st(f32, ptx.addr(ps + ptx.ctaid_x() * 4), scale)
+        ptx.inst.st.global_.b32(ptx.at(Q, m, lane + i * 32), ptx.mov(b32, quad, [low, high]))
+    ptx.st(f32, ptx.at(Scale, m), scale)
     ptx.ret()
 
 

@@ -28,27 +28,23 @@ POINTS = 128
 )
 def stencil(X, Y, Steps):
     """Y are the rods when they are still, Steps how many steps that took."""
-    px, py, pn = ptx.global_ptrs(X, Y, Steps)
     steps, still = ptx.param(u32, "steps"), ptx.param(f32, "still")
     rod, n = smem.alloc(f32, (POINTS,)), reg.from_(ptx.special.tid.x(), u32)
-    place = (ptx.ctaid_x() * POINTS + n) * 4
-    here = ptx.ld(f32, reg.scalar(f32), ptx.addr(px + place))
+    here = ptx.ld(f32, reg.scalar(f32), ptx.at(X, ptx.ctaid_x(), n))
     rod[n] = here
     done, moves = reg.scalar(u32, init=0), reg.scalar(pred)
-    with ptx.scope():
-        ptx.label("step")
+    with ptx.while_(lambda: done < steps):
         ptx.bar.sync()
-        after = reg.scalar(f32)
-        ptx.mov(f32, after, here)
+        after = reg.scalar(f32, init=here)
         with ptx.if_((n > 0) & (n < POINTS - 1)):
-            ptx.inst.mul.f32(after, rod[n - 1] + rod[n + 1], 0.5)
+            after.set((rod[n - 1] + rod[n + 1]) * 0.5)
         ptx.inst.barrier.red.or_.pred(moves, 0, abs(after - here) > still)
-        ptx.mov(f32, here, after)
+        here.set(after)
         rod[n] = here
         done += 1
-        ptx.bra("step", pred=moves & (done < steps))
-    ptx.st(f32, ptx.addr(py + place), here)
-    ptx.st(u32, ptx.addr(pn + ptx.ctaid_x() * 4), done, pred=n == 0)
+        ptx.break_(pred=~moves)
+    ptx.st(f32, ptx.at(Y, ptx.ctaid_x(), n), here)
+    ptx.st(u32, ptx.at(Steps, ptx.ctaid_x()), done, pred=n == 0)
     ptx.ret()
 
 

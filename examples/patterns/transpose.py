@@ -25,19 +25,17 @@ from pyptx.types import f32, u32
 def transpose(X, Y):
     """Y is X, transposed."""
     rows, columns = X.shape
-    px, py = ptx.global_ptrs(X, Y)
     tile = smem.alloc(f32, (32, 32))
     tx, ty = reg.from_(ptx.special.tid.x(), u32), reg.from_(ptx.special.tid.y(), u32)
     x, y = ptx.ctaid_x() * 32, ptx.ctaid_y() * 32
     for i in range(0, 32, 8):
         with ptx.if_((y + ty + i < rows) & (x + tx < columns)):
-            place = ptx.addr(px + ((y + ty + i) * columns + x + tx) * 4)
-            tile[ty + i, tx ^ (ty + i)] = ptx.ld(f32, reg.scalar(f32), place)
+            value = ptx.ld(f32, reg.scalar(f32), ptx.at(X, y + ty + i, x + tx))
+            tile[ty + i, tx ^ (ty + i)] = value
     ptx.bar.sync()
     for i in range(0, 32, 8):
         with ptx.if_((x + ty + i < columns) & (y + tx < rows)):
-            place = ptx.addr(py + ((x + ty + i) * rows + y + tx) * 4)
-            ptx.st(f32, place, tile[tx, tx ^ (ty + i)])
+            ptx.st(f32, ptx.at(Y, x + ty + i, y + tx), tile[tx, tx ^ (ty + i)])
     ptx.ret()
 
 

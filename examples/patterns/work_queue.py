@@ -30,23 +30,22 @@ WARPS = 8  # at once; a real machine takes some hundred
 def work_queue(X, Offsets, Y):
     """Y[s] is the sum of X[Offsets[s]:Offsets[s + 1]]."""
     (segments,) = Y.shape
-    px, po, py = ptx.global_ptrs(X, Offsets, Y)
     taken, left = (ptx.var("global", u32, name) for name in ("taken", "left"))
     lane, segment, start, end = reg.from_(ptx.special.tid.x(), u32), *reg.array(u32, 3)
-    with ptx.scope():
-        ptx.label("next")
+
+    def more():
         ptx.inst.atom.global_.add.u32(segment, taken, 1, pred=lane == 0)
         ptx.inst.shfl.sync.idx.b32(segment, segment, 0, 31, 0xFFFFFFFF)
-        ptx.bra("done", pred=segment >= segments)
-        ptx.inst.ld.global_.u32(start, ptx.addr(po + segment * 4))
-        ptx.inst.ld.global_.u32(end, ptx.addr(po + segment * 4, 4))
+        return segment < segments
+
+    with ptx.while_(more):
+        ptx.ld(u32, start, ptx.at(Offsets, segment))
+        ptx.ld(u32, end, ptx.at(Offsets, segment + 1))
         total = reg.scalar(f32, init=0.0)
         with ptx.range_(start + lane, end, 32) as n:
-            total += ptx.ld(f32, reg.scalar(f32), ptx.addr(px + n * 4))
+            total += ptx.ld(f32, reg.scalar(f32), ptx.at(X, n))
         ptx.warp.reduce_sum(total)
-        ptx.st(f32, ptx.addr(py + segment * 4), total, pred=lane == 0)
-        ptx.bra("next")
-        ptx.label("done")
+        ptx.st(f32, ptx.at(Y, segment), total, pred=lane == 0)
     with ptx.if_(lane == 0):
         ptx.inst.atom.global_.inc.u32(segment, left, WARPS - 1)
         ptx.st(u32, taken, 0, pred=segment == WARPS - 1)

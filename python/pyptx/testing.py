@@ -53,8 +53,8 @@ def check(
 
     `kernel` is a kernel, or a function that builds one and is asked by name for sizes and `dtype`.
     `reference` gets the inputs as NumPy arrays, floats in float64, integers in their own type, and
-    the sizes and template values that its signature names; it returns an array for each output,
-    masked where an element is not to be looked at.
+    the sizes and template values that its signature names; it returns an array for each in-out
+    tensor and each output, masked where an element is not to be looked at.
 
     `shapes` gives dimensions and template values by name, each a value or several:
     `{"M": [1, 64], "N": ragged(128)}` is every pair, a list of such mappings is one after the
@@ -113,15 +113,17 @@ def emulate(
     """Return what a kernel gives on some schedules of the emulator: always the same bits.
 
     NumPy arrays or CPU tensors in, outputs out, as with `Kernel.emulate`, which takes the rest of
-    the keywords. Warnings of the emulator are raised, and other bits are a `CheckError`.
+    the keywords; in-out tensors are copied, and returned in front. Warnings of the emulator are
+    raised, and other bits are a `CheckError`.
     """
     __tracebackhide__ = True
     now = current()
     order = runs.schedules_of(now.schedules if schedules is None else schedules, now.seed)
     options = {"checks": now.checks, **options}
+    inouts = len(getattr(kernel, "inout_specs", ()))  # a bound kernel has none
     first: tuple[Any, ...] = ()
     for schedule in order:
-        found = runs.emulated(kernel, inputs, schedule, **options)
+        found = runs.emulated(kernel, inputs, schedule, inouts=inouts, **options)
         first = first or found
         for index, (left, right) in enumerate(zip(first, found, strict=True)):
             if runs.bits(left) != runs.bits(right):

@@ -188,6 +188,37 @@ def test_many_failures_are_listed_and_the_rest_is_not_run() -> None:
     assert str(caught.value).endswith("and 1 more\nfailing cases: 10 of 10; 4 were not run")
 
 
+@kernel(
+    in_specs=(Tile("N", f32),),
+    inout_specs=(Tile("N", f32),),
+    out_specs=(Tile("N", f32),),
+    grid=lambda N: (N, 1, 1),
+    arch="sm_80",
+)
+def accumulate(X, A, Y, *, bug=False):
+    """A += X, Y = the A before."""
+    i = ptx.ctaid_x()
+    x, a = (ptx.ld(f32, reg.scalar(f32), ptx.at(tensor, i)) for tensor in (X, A))
+    ptx.st(f32, ptx.at(Y, i), a)
+    ptx.st(f32, ptx.at(A, i), a - x if bug else a + x)
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch", "jax"])
+def test_in_out_tensors_come_in_front_of_outputs(framework: str) -> None:
+    need(framework)
+    given = {"frameworks": framework, "schedules": 3}
+    reference = lambda x, a: (a + x, a)  # noqa: E731
+    assert testing.check(accumulate, reference, shapes={"N": [1, 9]}, **given) == 2
+    with pytest.raises(pyptx.CheckError, match="output 'A' is wrong in 9 of 9"):
+        testing.check(accumulate, reference, shapes={"N": 9, "bug": True}, **given)
+
+
+def test_emulate_leaves_in_out_tensors_alone() -> None:
+    x, a = np.ones(4, np.float32), np.full(4, 2, np.float32)
+    found = testing.emulate(accumulate, x, a, schedules=3)
+    assert [array[0] for array in (*found, a)] == [3, 2, 2]
+
+
 # --- how right a result has to be -------------------------------------------------------------
 
 

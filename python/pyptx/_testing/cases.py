@@ -36,6 +36,16 @@ class Case:
     seed: int
 
     @property
+    def inouts(self) -> int:
+        """How many of the tensors that a call takes are written, too: the last ones."""
+        return len(self.kernel.inout_specs)
+
+    @property
+    def read_only(self) -> int:
+        """How many tensors are not written: the first ones."""
+        return read_only(self.kernel)
+
+    @property
     def keywords(self) -> dict[str, Any]:
         """Return what a call is given by keyword: what the shapes of the inputs do not say."""
         bound = {dim for tile in self.kernel.in_specs for dim in tile.symbolic_dims}
@@ -100,6 +110,11 @@ class Case:
         return ", ".join([*sizes, *types, f"inputs {shown(self.inputs)}", f"seed {self.seed}"])
 
 
+def read_only(kernel: Kernel) -> int:
+    """Return how many tensors a kernel does not write: the first ones."""
+    return len(kernel.in_specs) - len(kernel.inout_specs)
+
+
 def asked(function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Call a function with arguments, and with what its signature names behind them."""
     try:
@@ -131,8 +146,8 @@ def _kernel(given: Any, named: Mapping[str, Any]) -> Kernel:
     if not isinstance(found, Kernel):
         what = f"{shown(given)} returns a {type(found).__name__}"
         refuse("OptionType", "kernel", "a Kernel, or a function that returns one", what)
-    if not found.out_specs:
-        cannot(found, "it declares no output (out_specs) to compare")
+    if not found.out_specs and not found.inout_specs:
+        cannot(found, "it declares nothing that it writes (out_specs, inout_specs)")
     return found
 
 

@@ -13,7 +13,7 @@ from pyptx._call.element_types import ptx_name
 from pyptx._call.refusals import refuse
 from pyptx._errors import EmulatorError, EmulatorWarning, Error
 from pyptx._testing import runs, values
-from pyptx._testing.cases import DTYPE, Case, asked, cannot, shown
+from pyptx._testing.cases import DTYPE, Case, asked, cannot, read_only, shown
 from pyptx._testing.compare import compare
 from pyptx._testing.report import Failure, call_text, finding
 
@@ -61,12 +61,13 @@ class OneCase:
         self.rules = rules
         self.given = (kernel, reference)
         self.inputs = case.arrays()
-        self.names = self.kernel.signature.tensors[len(self.kernel.in_specs) :]
+        # What is written: in-out tensors, the last ones that a call takes, then outputs.
+        self.names = self.kernel.signature.tensors[self.case.read_only :]
         with np.errstate(all="ignore"):
             exact = [values.exact(array) for array in self.inputs]
             self.expected = runs.as_tuple(asked(reference, exact, case.named()))
         if len(self.expected) != len(self.names):
-            words = f"returns {len(self.expected)} arrays for {len(self.names)} outputs"
+            words = f"returns {len(self.expected)} arrays for {len(self.names)} that are written"
             refuse("CheckReference", self.kernel.signature.name, words)
         for name in self.rules.tolerance if isinstance(self.rules.tolerance, Mapping) else ():
             if name not in self.names:
@@ -92,7 +93,12 @@ class OneCase:
             alone: dict[str, Any] = {"schedules": [schedule], "frameworks": "numpy"}
             try:
                 found = runs.emulated(
-                    self.kernel, self.inputs, schedule, **options, **self.case.keywords
+                    self.kernel,
+                    self.inputs,
+                    schedule,
+                    inouts=self.case.inouts,
+                    **options,
+                    **self.case.keywords,
                 )
             except (EmulatorError, EmulatorWarning) as stopped:
                 yield self._failure(_told(stopped), where, alone)
@@ -108,8 +114,11 @@ class OneCase:
     def _through_torch(self) -> Iterator[Failure]:
         like, keywords = self._outputs(), self.case.keywords
         alone = {"frameworks": "torch"}
-        for place, found, unwritten in runs.through_torch(self.kernel, self.inputs, like, keywords):
-            for name, left in zip(self.names, unwritten, strict=False):
+        through = runs.through_torch(
+            self.kernel, self.inputs, like, keywords, inouts=self.case.inouts
+        )
+        for place, found, unwritten in through:
+            for name, left in zip(self.names[self.case.inouts :], unwritten, strict=False):
                 if left.any() and "PTX0940" not in self.rules.ignore:
                     first = [int(part) for part in np.argwhere(left)[0]]
                     words = f"output {name!r} has no value in {int(left.sum())} of {left.size} "
@@ -142,7 +151,8 @@ class OneCase:
     def _outputs(self) -> list[Any]:
         """Return arrays of the types and shapes of the outputs."""
         named, made = self.case.named(), []
-        for tile, expected in zip(self.kernel.out_specs, self.expected, strict=True):
+        outputs = self.expected[self.case.inouts :]
+        for tile, expected in zip(self.kernel.out_specs, outputs, strict=True):
             is_given = tile.type_name is not None or tile.dtype is None
             kind = named[tile.type_name or DTYPE] if is_given else tile.dtype
             made.append(np.empty(np.shape(expected), values.numpy_type(ptx_name(kind))))
@@ -172,5 +182,5 @@ def words_on_bits(
     kernel: Any, output: int, schedule: runs.Schedule, first: runs.Schedule
 ) -> list[str]:
     """Return what PTX0961 says of an output."""
-    name = kernel.signature.tensors[len(kernel.in_specs) + output]
+    name = kernel.signature.tensors[read_only(kernel) + output]
     return [kernel.signature.name, name, f"with schedule {schedule}", f"with {first}"]

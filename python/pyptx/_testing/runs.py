@@ -73,16 +73,31 @@ def has_gpu() -> bool:
 
 
 def as_tuple(found: Any) -> tuple[Any, ...]:
-    """Return several results, or one, as a tuple."""
+    """Return several results, or one, or none, as a tuple."""
+    if found is None:
+        return ()
     return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
 
-def emulated(kernel: Any, inputs: Sequence[Any], schedule: Schedule, **options: Any) -> Any:
-    """Return the outputs of a run. Whatever the emulator finds, be it a warning, is raised."""
+def emulated(
+    kernel: Any, inputs: Sequence[Any], schedule: Schedule, *, inouts: int = 0, **options: Any
+) -> Any:
+    """Return what a run has written: the last `inouts` of the inputs, copied before, and outputs.
+
+    Whatever the emulator finds, be it a warning, is raised.
+    """
+    given = _with_copies(inputs, inouts)
     with warnings.catch_warnings():
         warnings.simplefilter("error", EmulatorWarning)
         seed, landing = schedule
-        return as_tuple(kernel.emulate(*inputs, seed=seed, schedule=landing, **options))
+        results = as_tuple(kernel.emulate(*given, seed=seed, schedule=landing, **options))
+    return (*given[len(given) - inouts :], *results)
+
+
+def _with_copies(inputs: Sequence[Any], inouts: int) -> list[Any]:
+    kept = len(inputs) - inouts
+    copies = [x.copy() if isinstance(x, np.ndarray) else x.clone() for x in inputs[kept:]]
+    return [*inputs[:kept], *copies]
 
 
 def bits(array: Any) -> bytes:
@@ -96,24 +111,32 @@ def bits(array: Any) -> bytes:
 
 
 def through_torch(
-    kernel: Any, inputs: Sequence[Any], like: Sequence[Any], keywords: dict[str, Any]
+    kernel: Any,
+    inputs: Sequence[Any],
+    like: Sequence[Any],
+    keywords: dict[str, Any],
+    *,
+    inouts: int = 0,
 ) -> Iterator[tuple[str, list[Any], list[Any]]]:
     """Yield where a call ran, its outputs, and where those have no value: twice on a GPU."""
     import torch
 
     on_gpu = torch.cuda.is_available()
     place = torch.cuda.get_device_name() if on_gpu else "the CPU"
-    tensors = [_to_torch(array, "cuda" if on_gpu else "cpu") for array in inputs]
+    device, kept = "cuda" if on_gpu else "cpu", len(inputs) - inouts
     if not on_gpu:
-        results = as_tuple(kernel(*tensors, **keywords))
+        tensors = [_to_torch(array, device) for array in inputs]
+        results = (*tensors[kept:], *as_tuple(kernel(*tensors, **keywords)))
         yield f"torch on {place}", [_from_torch(tensor) for tensor in results], []
         return
     runs = []
     for poison in POISONS:
-        outs = [_to_torch(_filled(array, poison), "cuda") for array in like]
-        kernel(*tensors, out=tuple(outs), **keywords)
-        runs.append([_from_torch(out) for out in outs])
-    unwritten = [_poisoned(a, b) for a, b in zip(*runs, strict=True)]
+        outs = [_to_torch(_filled(array, poison), device) for array in like]
+        tensors = [_to_torch(array, device) for array in inputs]
+        kernel(*tensors, **({"out": tuple(outs)} if outs else {}), **keywords)
+        runs.append([_from_torch(tensor) for tensor in (*tensors[kept:], *outs)])
+    first, second = runs
+    unwritten = [_poisoned(a, b) for a, b in zip(first[inouts:], second[inouts:], strict=True)]
     for found in runs:
         yield f"torch on {place}", found, unwritten
 
