@@ -43,7 +43,7 @@ void misuses(const Tensor& X, Reg a, Reg p, Address at, Shared tile, Mbarriers b
   static_cast<void>(a == "4");  //: no match for 'operator=='
   static_cast<void>(a + X);  //: no match for 'operator+'
   static_cast<void>(!p + 1);  //: no match for 'operator+'
-  static_cast<void>(a / a);  //: no match for 'operator/'
+  static_cast<void>(a / X);  //: no match for 'operator/'
   ptx::if_(1, [] {});  //: invalid initialization of reference of type 'const pyptx::build::Guard&'
   ptx::if_(p);  //: too few arguments
   ptx::range(0, 4, [] {});  //: invalid initialization of reference of type 'const std::function<void(const pyptx::Reg&)>&'
