@@ -240,6 +240,10 @@ bench: build
 	$(BIN)/python bench/author.py
 	$(BIN)/python bench/emulator.py
 	$(BIN)/python bench/checks.py
+	./tools/system_packages.sh bench
+	$(RELEASE)
+	cmake --build build/release -j $(JOBS) --target call_bench
+	build/release/bench/call_bench
 
 # auditwheel gives the wheel the tag of the oldest systems that have all it needs.
 WHEEL_READY := $(VENV)/.ready-wheel

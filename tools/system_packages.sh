@@ -3,6 +3,7 @@
 # Makes sure of the few things that do not come from PyPI: a C++20 compiler, and for the argument
 #   tests  GoogleTest; a browser, for the pages that pyptx writes
 #   consumers  clang and pkg-config
+#   bench  Google Benchmark and GoogleTest
 #   fuzz   clang and its run-time libraries, for libFuzzer
 #   aarch64  the cross compiler, the emulator of its programs and GoogleTest's sources
 # Installs them with apt-get where it may, and says what is missing where it may not.
@@ -16,6 +17,10 @@ if [ "${1:-}" = tests ]; then
   command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
   # Pages are shown in a fixed width; a screenshot is the same wherever it is made.
   [ -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf ] || missing="$missing fonts-dejavu-core"
+fi
+if [ "${1:-}" = bench ]; then
+  [ -e /usr/include/benchmark/benchmark.h ] || missing="$missing libbenchmark-dev"
+  [ -e /usr/include/gtest/gtest.h ] || missing="$missing libgtest-dev"
 fi
 if [ "${1:-}" = aarch64 ]; then
   command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || missing="$missing g++-aarch64-linux-gnu"

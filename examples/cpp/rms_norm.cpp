@@ -4,10 +4,12 @@
 //
 //     rms_norm [M N]          runs, on the first GPU or on the emulator
 //     rms_norm --ptx M N      prints the PTX
+//     rms_norm --report M N   prints registers, spills, occupancy, machine instructions by line
 #include "rms_norm.h"
 
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "check.h"
@@ -35,6 +37,11 @@ int main(int argc, char** argv) {
   const auto m = sizes[0], n = sizes[1];
   const auto kernel = rms_norm();
   if (has(argc, argv, "--ptx")) return show(kernel.ptx({{"M", m}, {"N", n}}));
+  if (has(argc, argv, "--report")) {
+    const auto report = kernel.report({{"M", m}, {"N", n}});
+    return show(
+        report.and_then([](const auto& r) -> diag::Result<std::string> { return r.text(); }));
+  }
   return program([&] {
     const Array x = random({m, n}, f32), w = random({n}, f32);
     Array y = empty({m, n}, f32);

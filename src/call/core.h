@@ -103,6 +103,7 @@ class Core {
   /// The kernel for these sizes, and the one for any size of those that are left open.
   diag::Result<interop::SavedKernel> saved(const AllKnown& known, const void* values);
   diag::Result<interop::OpenKernel> open(const AllKnown& known, const void* values);
+  diag::Result<driver::Dim3> launch_grid(const AllKnown& known, const void* values) const;
 
  private:
   /// The sizes and types that are given, each checked.

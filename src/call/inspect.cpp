@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core.h"
+#include "pyptx/driver/disassemble.h"
 #include "pyptx/support/concat.h"
 #include "pyptx/support/nearest.h"
 
@@ -82,6 +83,15 @@ diag::Result<interop::Bound> Core::bind(const AllKnown& known) const {
   return out;
 }
 
+diag::Result<driver::Dim3> Core::launch_grid(const AllKnown& known, const void* values) const {
+  auto bound = bind(known);
+  if (!bound) return bound.failure();
+  const auto grid = grid_for(*bound, values_or_default(values));
+  if (!grid) return diag::fail(grid.error());
+  const auto extent = [&](std::size_t i) { return static_cast<std::uint32_t>((*grid)[i]); };
+  return driver::Dim3{extent(0), extent(1), extent(2)};
+}
+
 diag::Result<TraceKey> Core::key_of(const AllKnown& known, const void* values) const {
   auto bound = bind(known);
   if (!bound) return bound.failure();
@@ -131,6 +141,54 @@ diag::Result<std::shared_ptr<const ir::Module>> module(Core& core, const AllKnow
   auto slot = traced(core, known, values);
   if (!slot) return slot.failure();
   return (*slot)->traced->module;
+}
+
+diag::Result<driver::Dim3> launch_grid(Core& core, const AllKnown& known, const void* values) {
+  return core.launch_grid(known, values);
+}
+
+const interop::Signature& signature(const Core& core) { return core.signature(); }
+
+diag::Result<std::shared_ptr<interop::KernelImage>> image(Core& core, const AllKnown& known,
+                                                          const void* values) {
+  auto slot = traced(core, known, values);
+  if (!slot) return slot.failure();
+  const interop::TracedText& text = (*slot)->text;
+  const KernelSpec<>& spec = core.declared().spec;
+  driver::LaunchPlan plan;
+  plan.entry = core.signature().kernel;
+  plan.block = spec.block;
+  plan.dynamic_shared =
+      std::max(spec.shared, static_cast<std::uint32_t>((*slot)->traced->dynamic_shared_bytes));
+  return std::make_shared<interop::KernelImage>(text.ptx, text.target, std::move(plan),
+                                                text.module);
+}
+
+diag::Result<std::string> cubin(Core& core, const AllKnown& known, const void* values) {
+  auto made = image(core, known, values);
+  if (!made) return made.failure();
+  auto code = (*made)->cubin();
+  if (!code) return code.failure();
+  return std::string(*code);
+}
+
+diag::Result<std::string> sass(Core& core, const AllKnown& known, const void* values) {
+  auto code = cubin(core, known, values);
+  if (!code) return code.failure();
+  return driver::disassemble(*code);
+}
+
+diag::Result<interop::Report> report(Core& core, const AllKnown& known, const void* values) {
+  auto made = image(core, known, values);
+  if (!made) return made.failure();
+  return interop::make_report(**made);
+}
+
+diag::Result<std::vector<interop::SourceLine>> source_map(Core& core, const AllKnown& known,
+                                                          const void* values) {
+  auto slot = traced(core, known, values);
+  if (!slot) return slot.failure();
+  return interop::source_lines(*(*slot)->traced->module);
 }
 
 diag::Result<std::string> ptx(Core& core, const AllKnown& known, const void* values) {

@@ -100,7 +100,9 @@ diag::Result<interop::OpenKernel> Core::open(const AllKnown& known, const void* 
   if (!slot) return slot.failure();
   out.text = (*slot)->text;
   const interop::KernelLaunch launch = launch_of(**slot, {1, 1, 1}, {});
-  out.launch = {.grid = declared_.grid(Dims(*bound), values_or_default(values)).extents,
+  auto grid = declared_.grid(Dims(*bound), values_or_default(values)).extents;
+  for (SizeExpression& extent : grid) extent = extent.with(bound->sizes);
+  out.launch = {.grid = std::move(grid),
                 .block = launch.block,
                 .cluster = launch.cluster,
                 .dynamic_shared = launch.dynamic_shared,

@@ -43,6 +43,9 @@ class PtxCompiler {
 
 /// A folder list: those added by the caller, then CUDA_HOME, CUDA_PATH and /usr/local/cuda.
 std::vector<std::string> compiler_folders();
+/// The executables of that name, best first: the one that PYPTX_<NAME> names, or those in the
+/// folders and on PATH.
+std::vector<std::string> tool_files(std::string_view name);
 /// Grows with every folder added; compilers found for an older number are looked for again.
 std::uint64_t folder_generation();
 

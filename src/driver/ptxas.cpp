@@ -3,7 +3,6 @@
 // ptxas as a process: text and cubin travel through a private temporary folder that is gone when
 // the call returns.
 #include <elf.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -107,35 +106,15 @@ std::string version_of(const std::string& path) {
   return run->output.substr(begin, run->output.find_first_not_of("0123456789.", begin) - begin);
 }
 
-/// The files that may be ptxas, best first, each with its folder.
-std::vector<std::string> ptxas_candidates() {
-  const char* chosen = std::getenv("PYPTX_PTXAS");
-  if (chosen != nullptr && *chosen != '\0') return {chosen};
-  std::vector<std::string> out;
-  for (const std::string& folder : compiler_folders()) {
-    for (const char* inside :
-         {"/nvidia/cu13/bin/ptxas", "/nvidia/cuda_nvcc/bin/ptxas", "/bin/ptxas", "/ptxas"}) {
-      out.push_back(folder + inside);
-    }
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty()) out.push_back(folder + "/ptxas");
-  }
-  std::erase_if(out, [](const std::string& file) { return access(file.c_str(), X_OK) != 0; });
-  return out;
-}
-
 }  // namespace
 
 std::string locate_ptxas() {
-  const std::vector<std::string> files = ptxas_candidates();
+  const std::vector<std::string> files = tool_files("ptxas");
   return files.empty() ? std::string() : compiler_identity(files.front());
 }
 
 std::shared_ptr<PtxCompiler> find_ptxas(std::vector<std::string>& tried) {
-  for (const std::string& path : ptxas_candidates()) {
+  for (const std::string& path : tool_files("ptxas")) {
     const std::string version = version_of(path);
     if (version.empty()) continue;
     return std::make_shared<Ptxas>(

@@ -143,6 +143,17 @@ std::string SizeExpression::to_text() const {
   return out;
 }
 
+SizeExpression SizeExpression::with(const Sizes& sizes) const {
+  SizeExpression out = *this;
+  for (Node& node : out.nodes_) {
+    if (node.what != Operator::Dimension) continue;
+    if (const auto size = sizes.find(node.dimension)) {
+      node = {.what = Operator::Constant, .number = *size, .end = node.end};
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> SizeExpression::dimensions() const {
   std::vector<std::string> out;
   for (const Node& node : nodes_) {

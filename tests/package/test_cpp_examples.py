@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from pyptx import _core, _toolchain
+from support.assembling import needs_assembler
 from support.example_modules import example
 from support.packages import need
 from support.tree import ROOT
@@ -40,6 +42,24 @@ def printed(name, *words):
 def test_rms_norm(columns):
     text = example("hopper/rms_norm").build_rms_norm(64, columns).ptx()
     assert printed("rms_norm", "--ptx", 64, columns) == text
+
+
+@needs_assembler
+def test_what_rms_norm_costs_is_what_it_costs_in_python(monkeypatch):
+    _toolchain.announce_folders()
+    compiler, path = _core.find_compiler()  # one for both
+    disassembler = _toolchain.find_tool("nvdisasm")
+    if disassembler is None:
+        pytest.skip("needs nvdisasm")
+    monkeypatch.setenv("PYPTX_NVDISASM", str(disassembler))
+    monkeypatch.setenv(f"PYPTX_{compiler.split()[0].upper()}", path)
+    report = example("hopper/rms_norm").build_rms_norm(64, 256).report()
+    lines = printed("rms_norm", "--report", 64, 256).splitlines()
+    assert lines[:6] == str(report).splitlines()[:6]
+    assert "SASS" in lines[5]
+    monkeypatch.setenv("PYPTX_LINEINFO", "1")
+    lines = printed("rms_norm", "--report", 64, 256).splitlines()
+    assert sum(int(re.search(r"(\d+) SASS", line)[1]) for line in lines[6:]) > 100
 
 
 @pytest.mark.parametrize("columns", [4, 500, 512, 1024])

@@ -22,6 +22,7 @@
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/emu/emulator.h"
 #include "pyptx/interop/open_kernel.h"
+#include "pyptx/interop/report.h"
 #include "pyptx/interop/saved.h"
 
 namespace pyptx {
@@ -74,6 +75,7 @@ diag::Status run(const Bound& bound, const Arguments& arguments);
 diag::Result<emu::Report> emulate(Core& core, const emu::Options& options,
                                   const Arguments& arguments);
 
+const interop::Signature& signature(const Core& core);
 /// What can be asked of a kernel without a call. `values` are null for the default ones.
 diag::Status check(const Core& core);
 diag::Result<std::shared_ptr<const ir::Module>> module(Core& core, const AllKnown& known,
@@ -81,6 +83,15 @@ diag::Result<std::shared_ptr<const ir::Module>> module(Core& core, const AllKnow
 diag::Result<std::string> ptx(Core& core, const AllKnown& known, const void* values);
 diag::Result<interop::SavedKernel> saved(Core& core, const AllKnown& known, const void* values);
 diag::Result<interop::OpenKernel> open(Core& core, const AllKnown& known, const void* values);
+/// The traced kernel for the assembler alone: it has no grid and no tensors to launch.
+diag::Result<std::shared_ptr<interop::KernelImage>> image(Core& core, const AllKnown& known,
+                                                          const void* values);
+diag::Result<std::string> cubin(Core& core, const AllKnown& known, const void* values);
+diag::Result<std::string> sass(Core& core, const AllKnown& known, const void* values);
+diag::Result<interop::Report> report(Core& core, const AllKnown& known, const void* values);
+diag::Result<std::vector<interop::SourceLine>> source_map(Core& core, const AllKnown& known,
+                                                          const void* values);
+diag::Result<driver::Dim3> launch_grid(Core& core, const AllKnown& known, const void* values);
 diag::Status save(Core& core, const std::string& path, const AllKnown& known, const void* values);
 
 /// A type without const and references.
@@ -252,6 +263,16 @@ class DeclaredKernel {
     }
   }
 
+  /// What it declares: its name, tensors and scalars, those that a launch brings too.
+  const interop::Signature& signature() const { return call::signature(*core_); }
+  /// The grid for these sizes.
+  diag::Result<driver::Dim3> launch_grid(const AllKnown& known = {}) const {
+    return call::launch_grid(*core_, known, nullptr);
+  }
+  diag::Result<driver::Dim3> launch_grid(const AllKnown& known, const Values& values) const {
+    return call::launch_grid(*core_, known, &values);
+  }
+
   /// Why nobody can call it: DeclarationType, DeclarationValue.
   diag::Status check() const { return call::check(*core_); }
   /// The traced module, for these sizes and template values: k.module({{"N", 1024}}).
@@ -268,6 +289,35 @@ class DeclaredKernel {
   }
   diag::Result<std::string> ptx(const AllKnown& known, const Values& values) const {
     return call::ptx(*core_, known, &values);
+  }
+
+  /// The machine code for its target; the same as text, by NVIDIA's disassembler.
+  diag::Result<std::string> cubin(const AllKnown& known = {}) const {
+    return call::cubin(*core_, known, nullptr);
+  }
+  diag::Result<std::string> cubin(const AllKnown& known, const Values& values) const {
+    return call::cubin(*core_, known, &values);
+  }
+  diag::Result<std::string> sass(const AllKnown& known = {}) const {
+    return call::sass(*core_, known, nullptr);
+  }
+  diag::Result<std::string> sass(const AllKnown& known, const Values& values) const {
+    return call::sass(*core_, known, &values);
+  }
+  /// What it costs: registers, spills, occupancy, machine instructions by the author's lines.
+  diag::Result<interop::Report> report(const AllKnown& known = {}) const {
+    return call::report(*core_, known, nullptr);
+  }
+  diag::Result<interop::Report> report(const AllKnown& known, const Values& values) const {
+    return call::report(*core_, known, &values);
+  }
+  /// Which line of the author's made each line of the text.
+  diag::Result<std::vector<interop::SourceLine>> source_map(const AllKnown& known = {}) const {
+    return call::source_map(*core_, known, nullptr);
+  }
+  diag::Result<std::vector<interop::SourceLine>> source_map(const AllKnown& known,
+                                                            const Values& values) const {
+    return call::source_map(*core_, known, &values);
   }
 
   /// The kernel for these sizes of all dimensions, settled: launched, emulated and saved.

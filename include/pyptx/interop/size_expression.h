@@ -35,6 +35,8 @@ class SizeExpression {
   /// bits do not hold. The branch of a ? that is not taken is not worked out.
   diag::Result<std::int64_t> value(const Sizes& sizes) const;
 
+  /// The same with these sizes put in for their names.
+  SizeExpression with(const Sizes& sizes) const;
   /// The dimensions that it names, each once.
   std::vector<std::string> dimensions() const;
   bool operator==(const SizeExpression&) const = default;

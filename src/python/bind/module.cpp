@@ -21,6 +21,7 @@
 #include "module/edit.h"
 #include "module/object.h"
 #include "module/part.h"
+#include "pyptx/interop/report.h"
 #include "pyptx/syntax/printer.h"
 #include "text_bytes.h"
 
@@ -51,15 +52,10 @@ nb::str target(const ModuleObject& object) {
 /// (PTX line, file, line, column, expansions) for every line of the text that came from a line of
 /// the author's.
 std::vector<SourceLine> source_lines(const ModuleObject& object) {
-  std::vector<diag::Loc> locs;
-  syntax::print(*object.module, &locs);
   std::vector<SourceLine> lines;
-  for (std::size_t i = 0; i < locs.size(); ++i) {
-    const auto point = object.module->locations.point(locs[i]);
-    if (!point) continue;
-    const auto helpers = object.module->locations.expansions(locs[i]);
-    lines.emplace_back(i + 1, std::string(point->file), point->line, point->column,
-                       std::vector<std::string>(helpers.begin(), helpers.end()));
+  for (interop::SourceLine& line : interop::source_lines(*object.module)) {
+    lines.emplace_back(line.ptx_line, std::move(line.file), line.line, line.column,
+                       std::move(line.expansions));
   }
   return lines;
 }

@@ -18,6 +18,7 @@
 namespace pyptx {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace pyptx::types;
@@ -146,6 +147,37 @@ TEST(Call, AKernelWithoutTensorsAndOneWithoutOutputs) {
   const auto is_const = clear(fixed);
   ASSERT_FALSE(is_const);
   EXPECT_EQ(is_const.error().code(), "PTX0860");
+}
+
+TEST(Call, ACallThatWasMetIsCheckedAsTheFirstOne) {
+  const auto split = kernels::split();
+  std::vector<std::uint32_t> x(8, 0x102);
+  std::vector<std::uint32_t> low(8);
+  std::vector<std::uint32_t> high(8);
+  const auto rows = [](std::vector<std::uint32_t>& all) { return host(all, {2, 4}); };
+  const auto code = [](const diag::Status& status) {
+    return status ? std::string() : std::string(status.error().code());
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(code(split(rows(x), out(rows(low)), out(rows(high)))), "");
+    EXPECT_EQ(code(split(rows(x), out(rows(low)), out(rows(low)))), "PTX0848");
+    EXPECT_EQ(code(split(rows(x), out(rows(low)), inout(rows(high)))), "PTX0859");
+    EXPECT_EQ(code(split(rows(x), out(rows(low)), out(host(std::span(high).first(7), {2, 4})))),
+              "PTX0860");
+    std::uint32_t* nothing = nullptr;
+    EXPECT_EQ(code(split(host(nothing, {2, 4}), out(rows(low)), out(rows(high)))), "PTX0708");
+    EXPECT_EQ(code(split(rows(x), out(rows(low)), out(rows(high)), on(nullptr, 0))), "PTX0866");
+  }
+  EXPECT_THAT(low, Each(2U));
+  EXPECT_THAT(high, Each(1U));
+
+  const auto scale = kernels::scale();
+  std::vector<float> one(4, 1.0F);
+  std::vector<float> y(4);
+  for (const double factor : {2.0, 3.0, 2.0}) {
+    ASSERT_TRUE(scale(one, out(y), kernels::Scale{.factor = factor}));
+    EXPECT_THAT(y, Each(static_cast<float>(factor)));
+  }
 }
 
 TEST(Call, ATextIsThatOfItsSizes) {

@@ -12,6 +12,7 @@
 #include "fake_driver.h"
 #include "pyptx/driver/assemble.h"
 #include "pyptx/driver/device.h"
+#include "pyptx/driver/disassemble.h"
 #include "pyptx/driver/launch.h"
 #include "pyptx/driver/library.h"
 #include "pyptx/driver/tensor_map.h"
@@ -80,6 +81,18 @@ TEST_F(GoldenTest, Assembler) {
   goldens.expect(assemble("good text", jit("sm_90a", {"--fmad=false"})).error().diagnostic);
   cuda().failures["cuLinkComplete"] = 2;
   goldens.expect(assemble("good text", jit("sm_90a")).error().diagnostic);
+  goldens.expect_complete();
+}
+
+TEST_F(GoldenTest, Disassembler) {
+  golden::Folder goldens("disassembler");
+  setenv("PYPTX_NVDISASM", "/no/such/nvdisasm", 1);
+  goldens.expect(disassemble("a cubin").error());
+  setenv("PYPTX_NVDISASM", "/bin/false", 1);
+  goldens.expect(disassemble("a cubin").error());
+  setenv("PYPTX_NVDISASM", "/bin/echo", 1);
+  EXPECT_TRUE(disassemble("a cubin", true)->starts_with("-c -g --no-dataflow "));
+  unsetenv("PYPTX_NVDISASM");
   goldens.expect_complete();
 }
 
