@@ -28,7 +28,7 @@ _ORDER = (*(name for name in NAMESPACES if name != "pyptx"), "pyptx")
 
 
 class SurfaceError(Exception):
-    """A row of surfaces.toml that is about nothing, or that leads nowhere."""
+    """A row of surfaces.toml that leads nowhere."""
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Surfaces:
     rows: dict[str, list[Row]]
     reasons: dict[str, str]
     cpp_only: list[str]  # of what programs include: pyptx/author, and namespace pyptx itself
+    idle: list[str]  # rows of surfaces.toml that are about nothing, or that nobody needs
 
     @property
     def gaps(self) -> list[str]:
@@ -58,7 +59,7 @@ class Surfaces:
 def compare(
     package: Package, reference: Reference, table: Path, reasons: Path = REASONS
 ) -> Surfaces:
-    """Pair the names; a reason that is about nothing is an error."""
+    """Pair the names; a counterpart that is none is an error."""
     data = tomllib.loads(reasons.read_text(encoding="utf-8"))
     known = cpp_names(reference, table)
     given: dict[str, Row] = {}
@@ -82,12 +83,13 @@ def compare(
                 used.add(reason[0])
             used |= {name} & given.keys()
             rows[namespace].append(row or Row(name))
-    if idle := [name for name in (*given, *(p for p, _ in patterns)) if name not in used]:
-        raise SurfaceError(f"not needed: {', '.join(idle)}")
+    idle = [name for name in (*given, *(p for p, _ in patterns)) if name not in used]
     words = {label: group["why"] for kind in data.values() for label, group in kind.items()}
     told = {cpp for every in rows.values() for row in every for cpp in row.cpp}
     told |= {name.rpartition("::")[0] for name in told}
-    return Surfaces(rows, words, [name for name in _vocabulary(reference) if name not in told])
+    return Surfaces(
+        rows, words, [name for name in _vocabulary(reference) if name not in told], idle
+    )
 
 
 def _vocabulary(reference: Reference) -> Iterator[str]:
