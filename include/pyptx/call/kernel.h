@@ -75,6 +75,7 @@ diag::Status run(const Bound& bound, const Arguments& arguments);
 diag::Result<emu::Report> emulate(Core& core, const emu::Options& options,
                                   const Arguments& arguments);
 
+/// What a kernel declares.
 const interop::Signature& signature(const Core& core);
 /// What can be asked of a kernel without a call. `values` are null for the default ones.
 diag::Status check(const Core& core);

@@ -52,6 +52,7 @@ struct LineCost {
   std::uint32_t sass = 0;
 };
 
+/// What a kernel costs.
 struct Report {
   std::string kernel;
   std::string target;
