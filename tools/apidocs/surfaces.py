@@ -105,8 +105,8 @@ def _alike(name: str, given: dict[str, Row], known: set[str]) -> Row | None:
     """`ptx.warp.reduce_sum` is `ptx::warp::reduce_sum`, `reg.Reg.max` is `Reg::max`."""
     owner, _, member = name.rpartition(".")
     candidates = [name.replace(".", "::"), "::".join(name.split(".")[1:])]
-    if owner in given:
-        candidates += [f"{cpp}::{member}" for cpp in given[owner].cpp]
+    if owner in given:  # the class that the row of the owner leads to
+        candidates = [f"{cpp}::{member}" for cpp in given[owner].cpp] + candidates
     return next((Row(name, [cpp]) for cpp in candidates if cpp in known), None)
 
 
