@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "cuda_abi.h"
@@ -106,7 +107,10 @@ TEST_F(LaunchTest, FillsTensorsFirst) {
       {0x2000, 1, 1, 0x7f, 10}, {0x2000, 2, 2, 0xbeef, 9}, {0x2000, 4, 4, 3, 8},
       {0x2000, 4, 4, 0, 14},    {0x1000, 4, 8, 1, 6},      {0x1004, 4, 8, 0x3ff00000, 6}};
   EXPECT_EQ(cuda().fills, expected);
-  EXPECT_EQ(cuda().calls.back(), "cuLaunchKernelEx");
+  const auto& calls = cuda().calls;
+  const auto launched = std::ranges::find(calls, "cuLaunchKernelEx");
+  ASSERT_TRUE(launched != calls.begin() && launched != calls.end());
+  EXPECT_EQ(*(launched - 1), "cuMemsetD2D32Async");
   cuda().failures["cuMemsetD16Async"] = cuda::kIllegalAddress;
   const auto status = launch(*launcher, {0x1000, 0x2000});
   ASSERT_FALSE(status.ok());

@@ -294,7 +294,7 @@ TEST(SavedTest, Goldens) {
   golden::Folder goldens("saved");
   const std::string bytes = bytes_of(add_kernel());
   goldens.expect(SavedKernel::from_bytes(bytes.substr(0, bytes.size() - 7)).error());
-  goldens.expect(SavedKernel::from_bytes("pyptx-kernel 4 0 0\n").error());
+  goldens.expect(SavedKernel::from_bytes("pyptx-kernel 6 0 0\n").error());
   goldens.expect(SavedKernel::load("/no/such/kernel.pyptx").error());
   const DeviceTensor tensors[] = {{0x1000, 400}, {0x2000, 400}, {0x3000, 396}};
   goldens.expect(add_kernel().launch(nullptr, 0, tensors).error());
