@@ -7,6 +7,7 @@ traced text runs from PyTorch, from `jax.jit`, and on the CPU emulator where the
 
 from __future__ import annotations
 
+from pyptx import _sealed as _sealed  # before anything is taken from what it seals
 from pyptx import ptx, reg, smem
 from pyptx._call.bound_kernel import BoundKernel
 from pyptx._call.first_call import detect_arch

@@ -45,18 +45,21 @@ class CacheKey:
 
     `options` are the assembler's, in ptxas's spelling; a text with a line table, as traced kernels
     have, is assembled with `"-lineinfo"`. `compiler` tells which build of which assembler; by
-    default the one that kernels are assembled by here.
+    default the one that kernels are assembled by here. `fn_id` keeps entries apart that are alike
+    in all of this; a key of one's own may have no text and say with it what the cubin is of.
     """
 
-    ptx: str
-    target: str
+    ptx: str = ""
+    target: str = ""
     options: tuple[str, ...] = ()
     compiler: str = field(default_factory=_current_compiler)
+    fn_id: str = ""
 
     @property
     def digest(self) -> str:
         """64 hexadecimal digits, which name the entry's file."""
-        return _core.cache_digest(self.ptx, self.target, list(self.options), self.compiler)
+        options = [*self.options, *([f"fn_id={self.fn_id}"] if self.fn_id else [])]
+        return _core.cache_digest(self.ptx, self.target, options, self.compiler)
 
 
 @dataclass(frozen=True)
@@ -71,16 +74,16 @@ class CacheEntry:
 class CubinCache:
     """A folder of cubins.
 
-    `folder` is made when the first entry is put, readable by its owner alone; without one, it is
+    `cache_dir` is made when the first entry is put, readable by its owner alone; without one, it is
     what the environment says. An empty name is a cache that keeps nothing.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str] | None = None, size_limit: int | None = None
+        self, cache_dir: str | os.PathLike[str] | None = None, size_limit: int | None = None
     ) -> None:
         chosen = _core.CubinCache.from_environment()
         self._core = _core.CubinCache(
-            chosen.folder if folder is None else os.fspath(folder),
+            chosen.folder if cache_dir is None else os.fspath(cache_dir),
             chosen.size_limit if size_limit is None else size_limit,
         )
 

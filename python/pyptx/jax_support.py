@@ -103,6 +103,11 @@ class CubinRegistry:
         with self._lock:
             return self._records.get(handle)
 
+    def __len__(self) -> int:
+        """Count the registered kernels."""
+        with self._lock:
+            return len(self._records)
+
     def clear(self) -> None:
         """Drop all registered kernel records."""
         with self._lock:

@@ -31,13 +31,21 @@ class Major(enum.IntEnum):
 
 @dataclass(frozen=True)
 class GmmaLayout:
-    """The descriptor fields of a tile, and the swizzle that TMA and shared memory need for it."""
+    """The descriptor fields of a tile, and the swizzle that TMA and shared memory need for it.
+
+    `tma_swizzle` is `"NONE"`, `"32B"`, `"64B"` or `"128B"`; `smem_swizzle` what `smem.alloc` takes.
+    """
 
     layout_type: LayoutType
     leading_byte_offset: int
     stride_byte_offset: int
     tma_swizzle: str
     smem_swizzle: str | None
+
+    @property
+    def swizzle_code(self) -> int:
+        """What the descriptor's swizzle field holds."""
+        return int(self.layout_type)
 
 
 def pick_gmma_layout(*, elem_bytes: int, m_or_n: int, k: int, major: Major) -> GmmaLayout:
@@ -46,11 +54,15 @@ def pick_gmma_layout(*, elem_bytes: int, m_or_n: int, k: int, major: Major) -> G
     Raises ValueError where wgmma cannot read such a tile.
     """
     kind, leading, stride, swizzle = _core.wgmma_layout.pick(
-        elem_bytes=elem_bytes, m_or_n=m_or_n, k=k, major=int(major)
+        elem_bytes=elem_bytes, m_or_n=m_or_n, k=k, major=int(Major(major))
     )
-    return GmmaLayout(
-        LayoutType(kind), leading, stride, swizzle, None if swizzle == "none" else swizzle
-    )
+    return _layout(kind, leading, stride, swizzle)
+
+
+def _layout(kind: int, leading: int, stride: int, swizzle: str) -> GmmaLayout:
+    """Name what the core has computed."""
+    smem_swizzle = None if swizzle == "none" else swizzle
+    return GmmaLayout(LayoutType(kind), leading, stride, swizzle.upper(), smem_swizzle)
 
 
 def layout_for_a(*, dtype: Any, m: int, k: int) -> GmmaLayout:

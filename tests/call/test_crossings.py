@@ -69,7 +69,10 @@ def frames_of(call) -> list[str]:
 
     def profile(frame, event, _argument):
         if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
-            seen.append(frame.f_code.co_qualname)
+            name = frame.f_code.co_qualname
+            # A border is what a public function is behind (pyptx/_public.py).
+            if not name.endswith("<locals>.border"):
+                seen.append(name)
 
     sys.setprofile(profile)
     try:

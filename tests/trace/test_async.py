@@ -273,6 +273,6 @@ def test_layouts() -> None:
         LayoutType.B128, 8192, 1024, "128B", "128B"
     )
     plain = pick_gmma_layout(elem_bytes=2, m_or_n=24, k=16, major=Major.MN)
-    assert plain == GmmaLayout(LayoutType.INTERLEAVE, 128, 256, "none", None)
+    assert plain == GmmaLayout(LayoutType.INTERLEAVE, 128, 256, "NONE", None)
     with pytest.raises(ValueError, match="16-bit elements"):
         layout_for_b(dtype=e4m3, k=64, n=128)

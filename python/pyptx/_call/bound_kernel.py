@@ -22,6 +22,7 @@ from pyptx._call.refusals import refuse
 from pyptx._call.scalars import scalar_bits
 from pyptx._call.signature import Array
 from pyptx._call.teaching import ENTRY_KINDS
+from pyptx._traceback import shortened
 from pyptx.specs import Layout, Tile
 from pyptx.torch_support import is_traced
 
@@ -112,7 +113,7 @@ class BoundKernel(_core.KernelBase):
     def __init__(self, settled: Settled, device: str | None = None) -> None:
         self._launch = Launch(settled, device)
         scalars = [(scalar.name, scalar.dtype, scalar.bits) for scalar in settled.scalars]
-        self._entry = _core.Entry(self._launch.call, scalars)
+        self._entry = _core.Entry(shortened(self._launch.call), scalars)
         # Weak, so that the two do not keep each other.
         self._launch.entry = weakref.ref(self._entry)
         self._key = self._launch.key

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyptx import _core
 from pyptx._call import first_call
+from pyptx._traceback import shortened
 
 if TYPE_CHECKING:
     from pyptx._captures.captures import Captures
@@ -47,11 +48,13 @@ def _owner(owner: weakref.ref[Kernel]) -> Kernel:
     return kernel_object
 
 
+@shortened
 def _stale(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call again after something that the body reads may have changed."""
     return _owner(owner)._refreshed().entry.run(*args, **kwargs)
 
 
+@shortened
 def _slow_path(owner: weakref.ref[Kernel], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     kernel_object = _owner(owner)
     live = kernel_object._refreshed()

@@ -18,6 +18,7 @@ from pyptx._call import bound_graph, bound_kernel, first_call
 from pyptx._call.bound_kernel import BoundKernel, BoundScalar
 from pyptx._call.specialize import MOST_KEPT
 from pyptx._kept import Kept
+from pyptx._traceback import shortened
 from pyptx.torch_support import is_traced
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -47,7 +48,8 @@ class OpenKernel(_core.KernelBase):
         rows = [(scalar.name, scalar.dtype, scalar.bits) for scalar in self._carried.scalars]
         # Weak, so that the two do not keep each other.
         me = weakref.ref(self)
-        self._entry = _core.Entry(lambda args, options: _alive(me)._slow(args, options), rows)
+        slow = shortened(lambda args, options: _alive(me)._slow(args, options))
+        self._entry = _core.Entry(slow, rows)
         self._key = bound_graph.key_of(self._carried)
         self._launches: Kept[Any, bound_kernel.Launch] = Kept(MOST_KEPT)
 
