@@ -15,22 +15,28 @@ from pyptx._layout import command
 from pyptx._layout.boxes import box, make_map, tensor_map
 from pyptx._layout.descriptors import descriptor, instruction_descriptor
 from pyptx._layout.fragments import fragment
+from pyptx._layout.operand_bits import metadata, scales
 from pyptx._layout.picture import Picture
+from pyptx._layout.runs import bank_use, tensor_memory
 from pyptx._layout.shared import banks, swizzle, tile
 from pyptx._layout.tensor_memory import accumulator
 
 __all__ = [
     "Picture",
     "accumulator",
+    "bank_use",
     "banks",
     "box",
     "descriptor",
     "fragment",
     "instruction_descriptor",
     "make_map",
+    "metadata",
+    "scales",
     "show",
     "swizzle",
     "tensor_map",
+    "tensor_memory",
     "tile",
 ]
 

@@ -84,4 +84,8 @@ Reg apply_swizzle(const Reg& offset, Swizzle swizzle, std::source_location where
 }
 
 }  // namespace smem
+void ptx::show(const Shared& tile, const ShowOptions& options, std::source_location where) {
+  build::show(author::at(where), tile, options);
+}
+
 }  // namespace pyptx

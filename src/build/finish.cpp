@@ -255,6 +255,10 @@ diag::Result<std::shared_ptr<const ir::Module>> Tracer::finish() {
   if (error_) return diag::fail(*take_error());
   place_shared();
   function_->body.insert(function_->body.begin(), prologue_);
+  for (const ir::Statement& statement : prologue_) {
+    if (statement.kind != ir::StatementKind::Instruction) continue;
+    for (ir::ShownTile& tile : function_->shown) ++tile.before;
+  }
   prologue_.clear();
   if (options_.line_info) add_line_info();
   if (!options_.version) module_->version = lowest_version();

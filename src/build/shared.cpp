@@ -136,6 +136,29 @@ SharedPlace advanced(Tracer& tracer, const SharedPlace& place, const Index& inde
   return SharedPlace::of_register(sum, place.offset);
 }
 
+void show(Tracer& tracer, const SharedView& view, const ShowOptions& options) {
+  const Expansion here(tracer, "show(...)");
+  if (options.times == 0) {
+    tracer.report(diag::Diagnostic(Kind::BadArgument, {"times", "at least 1", "0"}).about("times"));
+    return;
+  }
+  const SharedPlace& place = view.place;
+  if (place.block && place.owner != tracer.tag()) {
+    tracer.report({Kind::ForeignShared, {}});
+    return;
+  }
+  ir::ShownTile tile;
+  if (place.base) tile.address = place.base->id;
+  tile.offset = place.offset;
+  tile.type = view.type;
+  tile.swizzle = static_cast<std::uint8_t>(view.swizzle);
+  tile.shape = view.shape;
+  tile.label = options.label.empty() ? view.name : std::string(options.label);
+  tile.cta = options.cta;
+  tile.times = options.times;
+  tracer.show(std::move(tile), place.block);
+}
+
 std::uint64_t SharedView::bytes() const {
   std::uint64_t count = 1;
   for (const std::uint64_t extent : shape) count *= extent;

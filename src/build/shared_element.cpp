@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pyptx/build/shared.h"
+#include "pyptx/layout/stored_tile.h"
 #include "pyptx/support/concat.h"
 
 namespace pyptx::build {
@@ -38,6 +39,12 @@ Index scaled_sum(Tracer& tracer, const Index& a, std::int64_t factor, const Inde
 
 /// The offset of byte `byte` of row `row`, the row being cut into blocks of one swizzle row.
 Index blocked_offset(Tracer& tracer, const SharedView& view, const Index& row, const Index& byte) {
+  if (row.is_constant() && byte.is_constant()) {
+    const layout::StoredTile stored{view.swizzle, view.rows(),
+                                    view.columns() * view.element_bytes()};
+    return static_cast<std::int64_t>(stored.linear(static_cast<std::uint64_t>(row.value),
+                                                   static_cast<std::uint64_t>(byte.value)));
+  }
   const std::uint32_t span = layout::swizzle_span(view.swizzle);
   const auto block_bytes = static_cast<std::int64_t>(view.rows()) * span;
   const bool is_one_block = view.columns() * view.element_bytes() == span;

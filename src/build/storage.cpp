@@ -204,6 +204,15 @@ Reg Tracer::shared_address(std::size_t index) {
   return *shared_addresses_[index];
 }
 
+void Tracer::show(ir::ShownTile tile, std::optional<std::size_t> block) {
+  for (const ir::Statement& statement : function_->body) {
+    tile.before += statement.kind == ir::StatementKind::Instruction ? 1 : 0;
+  }
+  if (block) tile.variable = module_->symbols.intern(shared_[*block].name);
+  tile.loc = loc_;
+  function_->shown.push_back(std::move(tile));
+}
+
 Reg Tracer::launch_value(isa::Type type, std::string_view parameter) {
   const auto known =
       std::ranges::find(launch_values_, parameter, &std::pair<std::string, Reg>::first);
@@ -346,6 +355,12 @@ void Tracer::move_shared() {
     if (name.kind != ir::OperandKind::Symbol || !offsets.contains(name.index)) continue;
     if (!is_base[i]) name.value += offset_of(name);
     name.index = dynamic;
+  }
+  for (ir::ShownTile& tile : function_->shown) {
+    const auto block = offsets.find(static_cast<std::uint32_t>(tile.variable));
+    if (tile.address || block == offsets.end()) continue;
+    tile.offset += static_cast<std::int64_t>(block->second);
+    tile.variable = static_cast<ir::Symbol>(dynamic);
   }
 }
 

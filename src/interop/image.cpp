@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pyptx/driver/library.h"
+#include "pyptx/support/concat.h"
 #include "pyptx/support/sha256.h"
 #include "pyptx/syntax/document.h"
 #include "pyptx/syntax/parser.h"
@@ -27,12 +28,35 @@ std::string KernelImage::hash_of(std::string_view ptx, std::string_view target,
   return support::Sha256::hex(hash.finish());
 }
 
+namespace {
+
+/// What the module shows, which its text does not tell; empty for most.
+std::string shown_of(const ir::Module* module) {
+  std::string text;
+  if (module == nullptr) return text;
+  for (const auto& function : module->functions) {
+    for (const ir::ShownTile& tile : function->shown) {
+      text += support::concat(tile.before, " ", static_cast<std::uint32_t>(tile.variable), " ",
+                              tile.offset, " ", static_cast<int>(tile.type), " ", int{tile.swizzle},
+                              " ", tile.times, " ", tile.label, " ");
+      for (const std::uint32_t part : tile.cta) text += support::concat(part, ",");
+      for (const std::uint64_t extent : tile.shape) text += support::concat(extent, "x");
+      const auto line = module->locations.line(tile.loc);
+      if (line) text += support::concat(line->file, ":", line->line);
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 KernelImage::KernelImage(std::string ptx, std::string target, driver::LaunchPlan plan,
                          std::shared_ptr<const ir::Module> module)
     : ptx_(std::move(ptx)),
       target_(std::move(target)),
       plan_(std::move(plan)),
-      hash_(hash_of(ptx_, target_, plan_.to_text())),
+      hash_(hash_of(ptx_, target_, plan_.to_text() + shown_of(module.get()))),
       module_(std::move(module)) {}
 
 KernelImage::~KernelImage() = default;

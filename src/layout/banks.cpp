@@ -57,7 +57,8 @@ std::vector<BankGroup> bank_groups(LaneAddresses addresses, std::uint32_t mask,
   return groups;
 }
 
-Wavefronts wavefronts(LaneAddresses addresses, std::uint32_t mask, std::uint32_t bytes) {
+Wavefronts wavefronts(LaneAddresses addresses, std::uint32_t mask, std::uint32_t bytes,
+                      std::array<std::uint64_t, kBanks>* banks) {
   const std::uint32_t size = group_size(bytes);
   Wavefronts result;
   std::vector<std::uint64_t> words;
@@ -66,6 +67,8 @@ Wavefronts wavefronts(LaneAddresses addresses, std::uint32_t mask, std::uint32_t
     if (words.empty()) continue;
     result.fewest += 1;
     result.taken += deepest_bank(words);
+    if (banks == nullptr) continue;
+    for (const std::uint64_t word : words) ++(*banks)[word % kBanks];
   }
   return result;
 }

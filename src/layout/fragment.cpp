@@ -147,6 +147,21 @@ Fragment mma_m8n8k4_accumulator(std::uint32_t bits) {
   return f;
 }
 
+std::uint32_t mma_metadata_threads(std::uint32_t bits, std::uint32_t stored) {
+  return stored * bits / (bits >= 16 ? 128 : 64);
+}
+
+BitsPlace mma_metadata(std::uint32_t bits, std::uint32_t stored, std::uint32_t selector,
+                       std::uint32_t row, std::uint32_t chunk) {
+  // A row has 16 bits for every four chunks. With 16-bit and wider elements a thread of a quad has
+  // those of rows g and g + 8, and the next thread those of the next four chunks; with narrower
+  // ones a thread has two times 16 bits of one row, and the next thread those of row g + 8.
+  const std::uint32_t half = row / 8;
+  const std::uint32_t first = 4 * (row % 8) + selector * mma_metadata_threads(bits, stored);
+  if (bits >= 16) return {first + chunk / 4, 16 * half + chunk % 4 * 4};
+  return {first + chunk / 8 * 2 + half, chunk % 8 * 4};
+}
+
 Fragment ldmatrix_m8n8(std::uint32_t matrices, bool trans) {
   Fragment f = spread(2);
   f.registers = matrices;

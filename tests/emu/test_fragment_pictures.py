@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyptx import _core, ptx, reg
-from pyptx.types import b32, u16, u32
+from pyptx import _core, layout, ptx, reg
+from pyptx.types import u16, u32
 from support import fragment_values as values
 from support import lane_programs as lanes
 
@@ -26,26 +26,52 @@ def types_of(spelling: str) -> list[str]:
     return [word for word in spelling.split(".") if word in values.ONE_AND_TWO]
 
 
-def expanded(a: np.ndarray, dtype: str, depth: int) -> np.ndarray:
-    """A with each stored element at the place that metadata of 0x4444... names."""
-    kept = {"tf32": 1, "s4": 4, "u4": 4, "e2m1": 4}.get(dtype, 2)
-    if dtype == "e2m1" and depth != 128:  # in bytes: two of four
-        kept = 2
+def sparse(a, a_of, dtype: str, depth: int, selector: int):
+    """A dense A whose stored elements are at random places, and metadata that says so."""
+    bits, stored = a_of.element_bits, a_of.columns
+    kept = core.metadata_chunk(bits)
+    rng = np.random.default_rng(9)
     dense = np.zeros((*a.shape[:-1], depth), a.dtype)
-    stored = np.arange(a.shape[-1])
-    dense[..., stored // kept * 2 * kept + stored % kept] = a
-    return dense
+    words = np.zeros((32, 1), np.uint32)
+    for row in range(a_of.rows):
+        for chunk in range(stored // kept):
+            if kept == 1:
+                places, code = ([0], 0x4) if rng.integers(2) else ([1], 0xE)
+            else:
+                first, second = sorted(rng.choice(4, 2, replace=False).tolist())
+                code = first | second << 2
+                places = [first, second]
+                if kept == 4:
+                    places = [2 * one + i for one in places for i in range(2)]
+            thread, bit = core.metadata(bits, stored, selector, row, chunk)
+            words[thread, 0] |= np.uint32(code << bit)
+            for i, place in enumerate(places):
+                at = chunk * 2 * kept + place
+                dense[:, row, at] = a[:, row, chunk * kept + i]
+    return dense, words
 
 
-def behind_c(spelling: str) -> list:
-    """Metadata that names the first places of each chunk, and scales that are all 1."""
-    words = spelling.split(".")
-    extra: list = [reg.scalar(b32, 0x44444444), 0] if "sp" in spelling.split(":")[0] else []
-    one = {"ue8m0": 0x7F7F7F7F, "ue4m3": 0x38383838}.get(words[-1])
-    if one is not None:
-        for _ in "ab":
-            extra += [reg.scalar(b32, one), [reg.scalar(u16, 0), reg.scalar(u16, 0)]]
-    return extra
+def scaled(spelling: str, dense, b, given: dict) -> tuple:
+    """A and B times random powers of two for each part of K, and the registers of the scales."""
+    count = layout.scales(spelling).facts["count"]
+    is_ue4m3 = spelling.endswith("ue4m3")
+    one, step = (0x38, 8) if is_ue4m3 else (0x7F, 1)
+    rng = np.random.default_rng(10)
+    part = dense.shape[2] // count
+    for name, of, lines in (("scale_a", core.scale_a, 16), ("scale_b", core.scale_b, 8)):
+        words = np.zeros((32, 1), np.uint32)
+        powers = rng.integers(0, 3, (lines, count))
+        for line in range(lines):
+            for i in range(count):
+                thread, bit = of(line, i)
+                words[thread, 0] |= np.uint32((one + step * int(powers[line, i])) << bit)
+        given[name] = words
+        factor = np.repeat(1 << powers, part, axis=1)
+        if name == "scale_a":
+            dense = dense * factor[None]
+        else:
+            b = b * factor.T[None]
+    return dense, b
 
 
 MMA = core.spellings("mma", ["aligned"])
@@ -66,18 +92,25 @@ def test_mma_multiplies_what_the_picture_says(spelling):
         )
         for name, dtype in (("a", a_type), ("b", b_type), ("c", c_type))
     }
+    a, b, c = (matrices[name] for name in "abc")
+    if of["a"].is_compressed:
+        a, given["metadata"] = sparse(a, of["a"], a_type, depth, 0)
+    if "block_scale" in spelling:
+        a, b = scaled(spelling, a, b, given)
 
     def body(r, _):
+        extra = [r["metadata"][0], 0] if "metadata" in given else []
+        for name in ("scale_a", "scale_b"):
+            if name in given:
+                extra += [r[name][0], [reg.scalar(u16, 0), reg.scalar(u16, 0)]]
         emit = lanes.instruction(spelling)
-        emit(*[list(r[name]) for name in "dabc"], *behind_c(spelling))
+        emit(*[list(r[name]) for name in "dabc"], *extra)
 
     counts = {"d": (of["d"].fragment.registers, of["d"].register_bits)}
     found, _ = lanes.run(body, given, counts)
     got = values.as_numbers(values.from_registers(of["d"], found["d"]), d_type)
-    a, b, c = (matrices[name] for name in "abc")
-    dense = expanded(a, a_type, depth) if of["a"].is_compressed else a
-    different = (dense[:, :, :, None] ^ b[:, None]).sum(2)
-    np.testing.assert_array_equal(got, (different if ".xor" in spelling else dense @ b) + c)
+    product = (a[:, :, :, None] ^ b[:, None]).sum(2) if ".xor" in spelling else a @ b
+    np.testing.assert_array_equal(got, product + c)
 
 
 def test_every_shape_and_type_of_mma_is_there():

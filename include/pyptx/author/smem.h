@@ -107,4 +107,14 @@ constexpr std::int64_t apply_swizzle(std::int64_t offset, Swizzle swizzle) {
 }
 
 }  // namespace smem
+
+namespace ptx {
+
+using build::ShowOptions;
+
+/// Shows what is in the tile where a run on the emulator comes by; emits nothing.
+void show(const Shared& tile, const ShowOptions& options = {},
+          std::source_location where = std::source_location::current());
+
+}  // namespace ptx
 }  // namespace pyptx

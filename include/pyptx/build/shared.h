@@ -9,6 +9,7 @@
 // into blocks one swizzle row (32, 64 or 128 bytes) wide and as long as the tile has rows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -114,6 +115,15 @@ SharedView allocate_tile(Tracer& tracer, isa::Type type, std::span<const std::ui
 SharedView slice(Tracer& tracer, const SharedView& view, std::span<const Index> indices);
 /// Where the element with these indices, one per dimension, lies; the swizzle is applied.
 SharedPlace element(Tracer& tracer, const SharedView& view, std::span<const Index> indices);
+
+/// Where and how often a tile is shown; see show().
+struct ShowOptions {
+  std::string_view label{};  // empty: the name of the allocation
+  std::array<std::uint32_t, 3> cta{};
+  std::uint32_t times = 1;  // passes of that CTA
+};
+/// Shows the tile where a run on the emulator comes by. Emits nothing: on a GPU nothing happens.
+void show(Tracer& tracer, const SharedView& view, const ShowOptions& options = {});
 
 /// `view[row, column]`, loaded into a fresh register.
 Reg load_element(Tracer& tracer, const SharedView& view, std::span<const Index> indices,

@@ -182,6 +182,8 @@ class Tracer {
   std::size_t allocate_shared(std::uint64_t bytes, std::uint32_t align, std::string_view name);
   const SharedBlock& shared_block(std::size_t index) const { return shared_[index]; }
   const std::vector<SharedBlock>& shared_blocks() const { return shared_; }
+  /// Shows a tile where the body stands now; `block` is the one that it lies in, if any.
+  void show(ir::ShownTile tile, std::optional<std::size_t> block);
   /// A 32-bit register with the shared address of a block, made once per block in the prologue.
   Reg shared_address(std::size_t index);
   /// The address of a block plus `offset` as a symbol operand, which finish() turns into a place

@@ -11,7 +11,10 @@
 // to be a GPU's own counter.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,19 @@ struct Cost {
   std::uint64_t sectors = 0;     // of global memory
 
   Cost& operator+=(const Cost& other);
+};
+
+/// How an instruction used the banks of shared memory.
+struct BankUse {
+  std::array<std::uint64_t, 32> words{};  // different words that each bank gave, over all accesses
+  /// The access that took the most wavefronts: its addresses by lane, and bytes of each.
+  std::uint64_t worst_wavefronts = 0;
+  std::array<std::uint32_t, 32> worst{};
+  std::uint32_t worst_mask = 0;
+  std::uint32_t bytes = 0;
+
+  /// Sums up; of two that are as bad, the one at lower addresses is kept, whoever comes first.
+  BankUse& operator+=(const BankUse& other);
 };
 
 /// The costs of a run.
@@ -56,6 +72,7 @@ struct Counters {
   std::vector<Row> opcodes;              // "ld", "fma", ... by `executed`, descending
   std::vector<Row> instructions;         // in program order
   std::vector<Row> lines;                // by `executed`, descending
+  std::map<std::size_t, BankUse> banks;  // by the number in `instructions`
 
   double average_lanes() const;
 };

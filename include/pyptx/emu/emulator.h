@@ -20,6 +20,8 @@
 
 #include "pyptx/diag/diagnostic.h"
 #include "pyptx/emu/counters.h"
+#include "pyptx/emu/shown.h"
+#include "pyptx/emu/tensor_memory_use.h"
 #include "pyptx/ir/module.h"
 #include "pyptx/layout/tensor_map.h"
 
@@ -169,6 +171,10 @@ struct Report {
   std::uint64_t warp_instructions = 0;
   std::vector<Row> rows;
   std::optional<Counters> counters;  // where Options::counters asked for them
+  /// What the kernel shows of shared memory, in the order of the clusters.
+  std::vector<ShownTile> shown;
+  /// What happened to tensor memory in the first cluster; where Options::counters asked for it.
+  std::vector<TensorMemoryUse> tensor_uses;
   /// What may be right and is worth knowing: elements of an output that have no value, and, where
   /// Options::races asked for it, accesses that nothing orders and that do no harm by themselves.
   std::vector<diag::Diagnostic> warnings;

@@ -5,6 +5,7 @@
 // other: they meet here, and an authoring layer reaches the validator through `Judge`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -103,6 +104,22 @@ struct CallPrototype {
   std::vector<Directive> directives;
 };
 
+/// A tile of shared memory that the author wants to see where a run on the emulator comes by
+/// (ptx.show). No part of the text: what is shown changes no instruction.
+struct ShownTile {
+  std::uint32_t before = 0;  // instructions of the body that stand before it
+  Symbol variable{};         // where it lies, `offset` bytes in; unless a register has the address
+  OptionalRegister address;
+  std::int64_t offset = 0;
+  isa::Type type{};
+  std::uint8_t swizzle = 0;  // layout::Swizzle
+  std::vector<std::uint64_t> shape;
+  std::string label;
+  std::array<std::uint32_t, 3> cta{};  // whose tile
+  std::uint32_t times = 1;             // passes that are shown
+  diag::Loc loc{};
+};
+
 /// A function with all that is declared in it.
 class Function {
  public:
@@ -125,6 +142,7 @@ class Function {
   std::vector<std::vector<LabelId>> branch_targets;
   std::vector<std::vector<Symbol>> call_targets;
   std::vector<CallPrototype> prototypes;
+  std::vector<ShownTile> shown;  // of a function that was not edited
   Attributes attributes;
   bool is_declaration = false;
   diag::Loc loc{};

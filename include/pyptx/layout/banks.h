@@ -40,8 +40,9 @@ struct BankGroup {
 /// The groups that the lanes in `mask` make, `bytes` each; groups without lanes are left out.
 std::vector<BankGroup> bank_groups(LaneAddresses addresses, std::uint32_t mask,
                                    std::uint32_t bytes);
-/// The sums over these groups.
-Wavefronts wavefronts(LaneAddresses addresses, std::uint32_t mask, std::uint32_t bytes);
+/// The sums over these groups. Where `words` is given, the different words of each bank are added.
+Wavefronts wavefronts(LaneAddresses addresses, std::uint32_t mask, std::uint32_t bytes,
+                      std::array<std::uint64_t, kBanks>* words = nullptr);
 /// Different sectors of 32 bytes.
 std::uint64_t sectors(LaneAddresses addresses, std::uint32_t mask, std::uint32_t bytes);
 

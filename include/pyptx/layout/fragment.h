@@ -57,6 +57,33 @@ Fragment mma_m8n8k4_a(bool row_major);
 Fragment mma_m8n8k4_b(bool row_major);
 Fragment mma_m8n8k4_accumulator(std::uint32_t bits);
 
+/// Where a thread has some bits: of metadata, or of scales.
+struct BitsPlace {
+  std::uint32_t thread = 0;
+  std::uint32_t bit = 0;
+};
+/// The four bits of the metadata of mma.sp that say which places of chunk `chunk` of row `row` are
+/// stored. `bits` is an element's, `stored` counts the elements of a row that are, `selector` says
+/// which threads of a quad have the metadata.
+BitsPlace mma_metadata(std::uint32_t bits, std::uint32_t stored, std::uint32_t selector,
+                       std::uint32_t row, std::uint32_t chunk);
+/// Threads of a quad that have the metadata of one selector.
+std::uint32_t mma_metadata_threads(std::uint32_t bits, std::uint32_t stored);
+/// Elements of a chunk that are stored, of twice as many.
+constexpr std::uint32_t mma_chunk(std::uint32_t bits) { return bits == 32 ? 1 : bits == 4 ? 4 : 2; }
+
+/// The byte of the scale `index` along K of row `row` of A or of column `column` of B, in mma with
+/// block scales; `byte` and `selected` are the instruction's selectors.
+constexpr BitsPlace mma_scale_a(std::uint32_t row, std::uint32_t index, std::uint32_t byte,
+                                std::uint32_t selected) {
+  // The even thread of the pair has row g, the odd one row g + 8.
+  return {4 * (row % 8) + 2 * selected + row / 8, 8 * (byte + index)};
+}
+constexpr BitsPlace mma_scale_b(std::uint32_t column, std::uint32_t index, std::uint32_t byte,
+                                std::uint32_t selected) {
+  return {4 * column + selected, 8 * (byte + index)};
+}
+
 /// ldmatrix and stmatrix of `matrices` 8x8 matrices of 16-bit elements; rows are those of memory.
 Fragment ldmatrix_m8n8(std::uint32_t matrices, bool trans);
 /// ldmatrix.m16n16.trans of 8-bit elements, and .m8n16 of narrower ones widened to 8 bits.

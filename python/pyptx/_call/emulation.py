@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from pyptx._call.refusals import refuse
 from pyptx._call.signature import whole_number
 from pyptx._core import EmulatorStream
+from pyptx._layout.seen import ShownTile, TensorUse
 
 
 def run_words(given: tuple[Any, Any, Any, Any]) -> dict[str, str]:
@@ -136,7 +137,8 @@ class EmulatorReport:
     """What a run cost. `print` shows totals, traffic and the costliest opcodes and lines.
 
     `rows` are (instruction, warp instructions) in descending order; `opcodes` and `lines` descend
-    too, `instructions` are in program order, with `profile()` as their table.
+    too, `instructions` are in program order, with `profile()` as their table. `shown` are the tiles
+    of `ptx.show`. `pyptx.layout.bank_use` and `pyptx.layout.tensor_memory` draw what else is in it.
     """
 
     warp_instructions: int = 0
@@ -148,6 +150,9 @@ class EmulatorReport:
     opcodes: tuple[CostRow, ...] = field(default=(), repr=False)
     instructions: tuple[CostRow, ...] = field(default=(), repr=False)
     lines: tuple[CostRow, ...] = field(default=(), repr=False)
+    bank_rows: tuple[tuple[int, Any, Any, int], ...] = field(default=(), repr=False)
+    shown: tuple[ShownTile, ...] = field(default=(), repr=False)
+    tensor_uses: tuple[TensorUse, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
     profile_text: str = field(default="", repr=False)
 
@@ -155,8 +160,9 @@ class EmulatorReport:
     def of(cls, report: Mapping[str, Any]) -> EmulatorReport:
         """Read what `_core.emulate` returns."""
         counters = report.get("counters")
+        shown = tuple(ShownTile(*tile) for tile in report.get("shown", ()))
         if counters is None:
-            return cls()
+            return cls(shown=shown)
         return cls(
             warp_instructions=report["warp_instructions"],
             rows=tuple(report["rows"]),
@@ -167,6 +173,9 @@ class EmulatorReport:
             opcodes=tuple(CostRow(*row) for row in counters["opcodes"]),
             instructions=tuple(CostRow(*row) for row in counters["instructions"]),
             lines=tuple(CostRow(*row) for row in counters["lines"]),
+            bank_rows=tuple(counters["banks"]),
+            shown=shown,
+            tensor_uses=tuple(TensorUse(*use) for use in report["tensor_uses"]),
             text=counters["text"],
             profile_text=counters["profile"],
         )

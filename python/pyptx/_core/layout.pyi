@@ -61,6 +61,15 @@ def slots(opcode: str) -> list[list[tuple[str, list[str]]]]:
 def fragments(spelling: str) -> list[OperandFragment]:
     """Its operands that are fragments."""
 
+def metadata(bits: int, stored: int, selector: int, row: int, chunk: int) -> tuple[int, int]:
+    """Thread and lowest bit of the metadata of a chunk of mma.sp."""
+
+def metadata_threads(bits: int, stored: int) -> int: ...
+def metadata_chunk(bits: int) -> int: ...
+def scale_a(row: int, index: int, byte: int = 0, thread: int = 0) -> tuple[int, int]: ...
+def scale_b(column: int, index: int, byte: int = 0, thread: int = 0) -> tuple[int, int]:
+    """Thread and lowest bit of a block scale of mma."""
+
 def accumulator(
     m: int, n: int, cta_group: int = 1, ws: bool = False, sparse: bool = False
 ) -> list[tuple[int, int, int]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyptx._errors import Error
-from pyptx._layout import boxes, descriptors, fragments, shared, tensor_memory
+from pyptx._layout import boxes, descriptors, fragments, operand_bits, shared, tensor_memory
 from pyptx._layout.picture import Picture
 from pyptx._layout.refusals import refuse_argument, refuse_words
 
@@ -24,6 +24,10 @@ what there is to see, each with an example:
                  pyptx layout mma m16n8k16 f16
                  pyptx layout ldmatrix.x4.trans
                  pyptx layout tcgen05.ld.32x32b.x8 -o fragment.svg
+  metadata     which bits name the places of a sparse A
+                 pyptx layout metadata mma.sp m16n8k32 f16
+  scales       which bytes are the block scales of an mma
+                 pyptx layout scales mma.kind::mxf4 block_scale
   accumulator  where D of tcgen05.mma lies in tensor memory
                  pyptx layout accumulator 64x128 --ws
   swizzle      where a swizzle puts each 16 bytes
@@ -128,6 +132,27 @@ def _fragment(one: argparse.ArgumentParser) -> Callable[[Any], Picture]:
     one.add_argument("--columns", type=_span, metavar="FIRST:END")
     return lambda got: fragments.fragment(
         *got.words, operand=got.operand, rows=got.rows, columns=got.columns
+    )
+
+
+@_kind("metadata")
+def _metadata(one: argparse.ArgumentParser) -> Callable[[Any], Picture]:
+    one.add_argument("words", nargs="+", help="of the instruction: mma.sp m16n8k32 f16")
+    one.add_argument("--selector", type=_number, default=0)
+    return lambda got: operand_bits.metadata(*got.words, selector=got.selector)
+
+
+@_kind("scales")
+def _scales(one: argparse.ArgumentParser) -> Callable[[Any], Picture]:
+    one.add_argument("words", nargs="+", help="of the instruction: mma.kind::mxf4 block_scale")
+    for name in ("--byte-a", "--thread-a", "--byte-b", "--thread-b"):
+        one.add_argument(name, type=_number, default=0)
+    return lambda got: operand_bits.scales(
+        *got.words,
+        byte_a=got.byte_a,
+        thread_a=got.thread_a,
+        byte_b=got.byte_b,
+        thread_b=got.thread_b,
     )
 
 

@@ -152,7 +152,12 @@ bool TensorQueue::issue(Cluster& cluster, const TensorOp& op) {
   // Nothing keeps so many back: the oldest has to be done, whatever the policy.
   if (ops_.size() >= kMostPending && !complete_oldest(cluster)) return false;
   ops_.push_back(op);
-  if (cluster.observer) ops_.back().ticket = cluster.observer->issued(*op.warp, *op.inst, 0);
+  if (cluster.observer) {
+    TensorOp& noted = ops_.back();
+    noted.ticket = cluster.observer->issued(*op.warp, *op.inst, 0);
+    noted.first_use = cluster.observer->tensor_use_count();
+    noted.use_count = cluster.observer->tensor_issued(op);
+  }
   return !cluster.is_immediate() || complete_oldest(cluster);
 }
 
@@ -161,6 +166,7 @@ bool TensorQueue::complete_oldest(Cluster& cluster) {
   ops_.pop_front();
   const bool is_good = perform(cluster, op);
   if (op.ticket != 0) cluster.observer->landed(op.ticket);
+  if (op.use_count != 0) cluster.observer->tensor_completed(op.first_use, op.use_count);
   return is_good;
 }
 

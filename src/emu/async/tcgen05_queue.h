@@ -50,6 +50,8 @@ struct TensorOp {
   u32 cta_mask = 0;                  // 0: that barrier alone
   std::shared_ptr<Knowledge> known;  // what the arrival tells; null: nobody asked
   u64 ticket = 0;                    // of the observer
+  std::size_t first_use = 0;         // what it has noted of tensor memory
+  std::size_t use_count = 0;
 
   /// CTAs that take part, the even one of a pair first.
   std::vector<Cta*> ctas() const;

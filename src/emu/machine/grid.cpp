@@ -51,14 +51,18 @@ u64 thread_count(const Launch& launch) {
   return std::min({threads, kMostThreads, cluster_count(launch)});
 }
 
+std::unique_ptr<const Observed> make_observed(const Program& program, const Options& options) {
+  const bool is_counted = options.counters || options.trace != nullptr;
+  if (!is_counted && program.function->shown.empty()) return nullptr;
+  return std::make_unique<Observed>(program, is_counted);
+}
+
 class Grid {
  public:
   Grid(const Program& program, const Launch& launch)
       : program_(program),
         launch_(launch),
-        observed_(launch.options.counters || launch.options.trace != nullptr
-                      ? std::make_unique<Observed>(program)
-                      : nullptr),
+        observed_(make_observed(program, launch.options)),
         memory_(program, launch),
         clusters_(cluster_count(launch)),
         order_(clusters_, launch.options.seed, program.cancels),
@@ -203,6 +207,10 @@ class Grid {
     std::string text = trace_ ? trace_text(cluster, timeline, *labels_) : std::string();
     const std::lock_guard lock(mutex_);
     tally_.add(cluster.observer->tally());
+    if (auto shown = cluster.observer->take_shown(); !shown.empty()) {
+      shown_.emplace(cluster.index, std::move(shown));
+    }
+    if (cluster.index == 0) tensor_uses_ = cluster.observer->take_tensor_uses();
     if (trace_) trace_->add(cluster.index, std::move(text), timeline.dropped());
   }
 
@@ -368,7 +376,12 @@ class Grid {
         if (told.emplace(warning.kind, warning.loc).second) report.warnings.push_back(warning);
       }
     }
-    if (launch_.options.counters) report.counters = make_counters(program_, tally_, counts_);
+    for (auto& [cluster, tiles] : shown_) {
+      for (const ShownTile& tile : tiles) report.shown.push_back(tile);
+    }
+    if (!launch_.options.counters) return report;
+    report.counters = make_counters(program_, tally_, counts_);
+    report.tensor_uses = tensor_uses_;
     return report;
   }
 
@@ -378,8 +391,10 @@ class Grid {
   std::optional<TraceWriter> trace_;
   std::optional<TraceLabels> labels_;  // where there is a trace
   Tally tally_;
-  std::map<u64, std::string> output_;  // of each cluster that printed
-  u64 kept_output_ = 0;                // bytes of it
+  std::map<u64, std::vector<ShownTile>> shown_;  // by cluster
+  std::vector<TensorMemoryUse> tensor_uses_;     // of the first one
+  std::map<u64, std::string> output_;            // of each cluster that printed
+  u64 kept_output_ = 0;                          // bytes of it
   u64 lost_output_ = 0;
   u64 last_kept_ = ~0ULL;  // no later cluster's output is kept
   GlobalMemory memory_;

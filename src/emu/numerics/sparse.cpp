@@ -6,33 +6,16 @@
 #include <cstring>
 #include <vector>
 
+#include "pyptx/layout/fragment.h"
+
 namespace pyptx::emu {
 namespace {
 
-/// Threads of a quad that have the metadata of one selector.
-u32 threads_of(const SparsePattern& pattern) {
-  const u32 bits = pattern.stored * info(pattern.element).bits;
-  return info(pattern.element).bits >= 16 ? bits / 128 : bits / 64;
-}
-
-/// The 4 bits for chunk `chunk` of row `row`. A row has 16 bits for every four chunks. With 16-bit
-/// and wider elements a thread of a quad has those of rows g and g + 8, and the next thread those
-/// of the next four chunks; with narrower ones a thread has two times 16 bits of one row, and the
-/// next thread those of row g + 8.
+/// The 4 bits for chunk `chunk` of row `row`.
 u32 index_bits(const SparsePattern& pattern, const u32* metadata, u32 row, u32 chunk) {
-  const u32 group = row % 8;
-  const u32 half = row / 8;
-  const bool is_wide = info(pattern.element).bits >= 16;
-  u32 thread = pattern.selector * threads_of(pattern);
-  u32 shift = 0;
-  if (is_wide) {
-    thread += chunk / 4;
-    shift = 16 * half + chunk % 4 * 4;
-  } else {
-    thread += chunk / 8 * 2 + half;
-    shift = chunk % 8 * 4;
-  }
-  return metadata[group * 4 + thread] >> shift & 0xFU;
+  const layout::BitsPlace at = layout::mma_metadata(info(pattern.element).bits, pattern.stored,
+                                                    pattern.selector, row, chunk);
+  return metadata[at.thread] >> at.bit & 0xFU;
 }
 
 /// The places that four bits name in a chunk, for each stored element of it; false for none.
@@ -57,12 +40,12 @@ bool places_of(Element element, u32 bits, bool is_ordered, u8 (&places)[4]) {
 }  // namespace
 
 bool has_metadata(const SparsePattern& pattern) {
-  return (u64{pattern.selector} + 1) * threads_of(pattern) <= 4;
+  const u32 threads = layout::mma_metadata_threads(info(pattern.element).bits, pattern.stored);
+  return (u64{pattern.selector} + 1) * threads <= 4;
 }
 
 bool sparse_places(const SparsePattern& pattern, const u32* metadata, u32 rows, u8* places) {
-  const u32 bits = info(pattern.element).bits;
-  const u32 kept = bits == 32 ? 1 : bits == 4 ? 4 : 2;  // stored elements of a chunk
+  const u32 kept = layout::mma_chunk(info(pattern.element).bits);
   for (u32 row = 0; row < rows; ++row) {
     const u32 panel = row / 8 * 4 + row % 8 / 2;
     for (u32 chunk = 0; chunk < pattern.stored / kept; ++chunk) {

@@ -109,6 +109,7 @@ Counters make_counters(const Program& program, const Tally& tally,
     counters.total += row.cost;
     counters.instructions.push_back(std::move(row));
   }
+  for (const auto& [pc, use] : tally.banks) counters.banks.emplace(pc, use);
   counters.branches = tally.branches;
   counters.divergent_branches = tally.divergent_branches;
   for (std::size_t i = 0; i < tally.routes.size(); ++i) {

@@ -78,19 +78,37 @@ void Tally::add(const Tally& other) {
     routes[i].loaded += other.routes[i].loaded;
     routes[i].stored += other.routes[i].stored;
   }
+  for (const auto& [pc, use] : other.banks) banks[pc] += use;
   branches += other.branches;
   divergent_branches += other.divergent_branches;
 }
 
-Observed::Observed(const Program& original) : program(original) {
-  for (std::size_t pc = 0; pc + 1 < program.code.size(); ++pc) {  // without the exit at the end
-    handlers.push_back(std::exchange(program.code[pc].run, &run_observed));
+BankUse& BankUse::operator+=(const BankUse& other) {
+  for (std::size_t bank = 0; bank < words.size(); ++bank) words[bank] += other.words[bank];
+  const bool is_worse = other.worst_wavefronts > worst_wavefronts;
+  if (is_worse || (other.worst_wavefronts == worst_wavefronts && other.worst < worst)) {
+    worst_wavefronts = other.worst_wavefronts;
+    worst = other.worst;
+    worst_mask = other.worst_mask;
+    bytes = other.bytes;
+  }
+  return *this;
+}
+
+Observed::Observed(const Program& original, bool counts) : program(original), is_counted(counts) {
+  shows.resize(program.code.size());
+  for (const u32 pc : TileViewer::places(original)) shows[pc] = true;
+  for (std::size_t pc = 0; pc < program.code.size(); ++pc) {
+    const bool is_end = pc + 1 == program.code.size();  // nobody counts the exit at the end
+    handlers.push_back(program.code[pc].run);
+    if (shows[pc] || (is_counted && !is_end)) program.code[pc].run = &run_observed;
   }
 }
 
 Observer::Observer(Cluster& cluster, const Observed& observed, u64 event_limit)
     : observed_(observed), timeline_(cluster, event_limit) {
   tally_.costs.resize(observed.program.code.size());
+  keeps_tensor_uses_ = observed.is_counted && cluster.index == 0;
 }
 
 u32 Observer::counter_of(const Inst& inst) const {
@@ -99,6 +117,16 @@ u32 Observer::counter_of(const Inst& inst) const {
 
 Step Observer::run(Warp& warp, const Inst& inst, u32 mask) {
   const u32 pc = counter_of(inst);
+  const bool is_end = pc + 1 == observed_.program.code.size();
+  const bool shows = observed_.shows[pc];
+  if (shows) viewer_.before(warp, pc, mask);
+  const Step step = !observed_.is_counted || is_end ? observed_.handlers[pc](warp, inst, mask)
+                                                    : count(warp, inst, mask, pc);
+  if (shows) viewer_.after(warp, pc, mask, step);
+  return step;
+}
+
+Step Observer::count(Warp& warp, const Inst& inst, u32 mask, u32 pc) {
   const u32 active = warp.active;
   const MemoryAccess& access = observed_.program.accesses[pc];
   touched_ = {};
@@ -110,10 +138,12 @@ Step Observer::run(Warp& warp, const Inst& inst, u32 mask) {
   const Step step = observed_.handlers[pc](warp, inst, mask);
   if (timeline_.is_on()) timeline_.finish(warp, pc, mask, step);
   if (step == Step::Wait || step == Step::Fault) return step;
+  ++clock_;
   touched_.costs.executed = 1;
   touched_.costs.lanes = static_cast<u64>(std::popcount(mask));
   touched_.costs.partial = mask != warp.lanes ? 1 : 0;
   tally_.costs[pc] += touched_.costs;
+  if (touched_.banks.worst_wavefronts != 0) tally_.banks[pc] += touched_.banks;
   for (std::size_t i = 0; i < tally_.routes.size(); ++i) {
     tally_.routes[i].requests += touched_.routes[i].requests;
     tally_.routes[i].loaded += touched_.routes[i].loaded;
@@ -148,7 +178,17 @@ void Observer::measure(Warp& warp, const Inst& inst, const MemoryAccess& access,
     if (access.is_opaque) continue;
     const Route route = static_cast<Route>(i);
     if (route == Route::Shared || route == Route::Dsmem) {
-      const layout::Wavefronts taken = layout::wavefronts(addresses, masks[i], access.bytes);
+      BankUse use;
+      const layout::Wavefronts taken =
+          layout::wavefronts(addresses, masks[i], access.bytes, &use.words);
+      use.worst_wavefronts = taken.taken;
+      use.worst_mask = masks[i];
+      use.bytes = access.bytes;
+      for (u32 rest = masks[i]; rest != 0; rest &= rest - 1) {
+        const u32 lane = Warp::first_lane(rest);
+        use.worst[lane] = static_cast<u32>(addresses[lane]) & kOffsetMask;
+      }
+      touched_.banks += use;
       touched_.costs.wavefronts += taken.taken;
       touched_.costs.conflicts += taken.taken - taken.fewest;
     }

@@ -6,17 +6,22 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "decode/program.h"
+#include "observe/tile_viewer.h"
 #include "observe/timeline.h"
 #include "pyptx/emu/counters.h"
+#include "pyptx/emu/tensor_memory_use.h"
 
 namespace pyptx::emu {
 
 struct Cluster;
 struct BulkOp;
+struct TensorOp;
+struct TensorRegion;
 
 /// Rows of Counters::traffic.
 enum class Route : u8 {
@@ -42,7 +47,8 @@ using RouteCounts = std::array<RouteCount, static_cast<std::size_t>(Route::Count
 
 /// What clusters counted: sums, so that it does not matter in which order they are added.
 struct Tally {
-  std::vector<Cost> costs;  // by program counter
+  std::vector<Cost> costs;       // by program counter
+  std::map<u32, BankUse> banks;  // the same, where shared memory was used
   RouteCounts routes{};
   u64 branches = 0;
   u64 divergent_branches = 0;
@@ -52,9 +58,12 @@ struct Tally {
 
 /// The program that a watched launch runs.
 struct Observed {
-  explicit Observed(const Program& original);
+  /// `counts`: every instruction is watched; otherwise those that a tile is shown before.
+  Observed(const Program& original, bool counts);
   Program program;
   std::vector<Handler> handlers;  // what run_observed() stands in front of
+  std::vector<bool> shows;        // by program counter: a tile is shown before it
+  bool is_counted = true;
 };
 
 /// Watches one cluster.
@@ -70,6 +79,17 @@ class Observer {
   u64 copy_issued(const Warp& warp, const Inst& inst, u64 bytes);
   void landed(u64 ticket);
 
+  // Tensor memory.
+  void allocated(const Warp& warp, const Inst& inst, u32 first, u32 columns);
+  void freed(const Warp& warp, u32 first);
+  void touched(const Warp& warp, const Inst& inst, const TensorRegion& region, bool is_write);
+  /// An operation is on its way; gives what completed() wants to hear.
+  std::size_t tensor_issued(const TensorOp& op);
+  void tensor_completed(std::size_t first, std::size_t count);
+  std::size_t tensor_use_count() const { return tensor_uses_.size(); }
+  std::vector<TensorMemoryUse> take_tensor_uses();
+  std::vector<ShownTile> take_shown() { return viewer_.take(); }
+
   const Tally& tally() const { return tally_; }
   Timeline& timeline() { return timeline_; }
 
@@ -78,7 +98,10 @@ class Observer {
   struct Touched {
     Cost costs;
     RouteCounts routes{};
+    BankUse banks;
   };
+  Step count(Warp& warp, const Inst& inst, u32 mask, u32 pc);
+  TensorMemoryUse* note(const Warp& warp, const Inst& inst, const TensorRegion& region);
   u32 counter_of(const Inst& inst) const;
   void measure(Warp& warp, const Inst& inst, const MemoryAccess& access, u32 mask);
   void moved(Route route, const Inst& inst, u64 loaded, u64 stored);
@@ -87,6 +110,10 @@ class Observer {
   Tally tally_;
   Timeline timeline_;
   Touched touched_;
+  TileViewer viewer_;
+  u64 clock_ = 0;  // warp instructions of the cluster
+  bool keeps_tensor_uses_ = false;
+  std::vector<TensorMemoryUse> tensor_uses_;
 };
 
 /// The sums as the launch's report tells them.

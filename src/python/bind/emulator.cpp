@@ -57,6 +57,46 @@ nb::list row_list(const std::vector<emu::Counters::Row>& rows) {
   return out;
 }
 
+/// (number of the instruction, words of each bank, addresses of the worst access, bytes of a lane)
+nb::list bank_list(const emu::Counters& counters) {
+  nb::list all;
+  for (const auto& [number, use] : counters.banks) {
+    nb::list words;
+    nb::list worst;
+    for (std::size_t i = 0; i < use.words.size(); ++i) {
+      words.append(use.words[i]);
+      const bool takes_part = ((use.worst_mask >> i) & 1U) != 0;
+      worst.append(takes_part ? nb::object(nb::int_(use.worst[i])) : nb::object(nb::none()));
+    }
+    all.append(nb::make_tuple(number, nb::tuple(words), nb::tuple(worst), use.bytes));
+  }
+  return all;
+}
+
+/// (name, place, type, swizzle, shape, CTA, pass, address, elements)
+nb::list shown_list(const std::vector<emu::ShownTile>& shown) {
+  nb::list all;
+  for (const emu::ShownTile& tile : shown) {
+    all.append(nb::make_tuple(tile.name, tile.place, tile.type, tile.swizzle, tile.shape, tile.cta,
+                              tile.pass, tile.address, tile.elements));
+  }
+  return all;
+}
+
+/// (kind, whether it writes, CTA, warp, lanes by 16, first column, columns, start, end, name,
+/// place)
+nb::list tensor_list(const std::vector<emu::TensorMemoryUse>& uses) {
+  // one-place: kinds of uses, no instructions
+  constexpr const char* kKinds[] = {"alloc", "ld", "st", "mma", "cp"};
+  nb::list all;
+  for (const emu::TensorMemoryUse& use : uses) {
+    all.append(nb::make_tuple(kKinds[static_cast<std::size_t>(use.kind)], use.is_write, use.cta,
+                              use.warp, use.halves, use.first, use.columns, use.start, use.end,
+                              use.name, use.place));
+  }
+  return all;
+}
+
 nb::dict counters_dict(const emu::Counters& counters) {
   nb::list traffic;
   for (const auto& row : counters.traffic) {
@@ -70,6 +110,7 @@ nb::dict counters_dict(const emu::Counters& counters) {
   out["opcodes"] = row_list(counters.opcodes);
   out["instructions"] = row_list(counters.instructions);
   out["lines"] = row_list(counters.lines);
+  out["banks"] = bank_list(counters);
   out["text"] = emu::to_text(counters);
   out["profile"] = emu::profile_text(counters);
   return out;
@@ -84,6 +125,8 @@ nb::dict report_dict(const emu::Report& report) {
   out["warp_instructions"] = report.warp_instructions;
   out["rows"] = rows;
   if (report.counters) out["counters"] = counters_dict(*report.counters);
+  out["shown"] = shown_list(report.shown);
+  out["tensor_uses"] = tensor_list(report.tensor_uses);
   return out;
 }
 

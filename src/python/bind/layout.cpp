@@ -86,6 +86,7 @@ std::vector<SlotWords> slots(const std::string& opcode) {
     SlotWords words;
     for (const isa::SlotInfo& slot : isa::slots(*form)) {
       std::vector<std::string_view> values;
+      values.reserve(slot.values.size());
       for (const auto& value : slot.values) values.push_back(value.text);
       words.emplace_back(slot.name, std::move(values));
     }
@@ -107,6 +108,35 @@ std::vector<emu::OperandFragment> fragments(const std::string& spelling) {
 }
 
 constexpr std::string_view kAxes[] = {"mk", "kn", "mn", "memory", "tensor"};
+
+using Bits = std::pair<u32, u32>;
+
+Bits as_pair(const layout::BitsPlace& at) { return {at.thread, at.bit}; }
+
+void bind_bits(nb::module_& m) {
+  m.def(
+      "metadata",
+      [](u32 bits, u32 stored, u32 selector, u32 row, u32 chunk) {
+        return as_pair(layout::mma_metadata(bits, stored, selector, row, chunk));
+      },
+      "bits"_a, "stored"_a, "selector"_a, "row"_a, "chunk"_a,
+      "Thread and lowest bit of the metadata of a chunk of mma.sp.");
+  m.def("metadata_threads", &layout::mma_metadata_threads, "bits"_a, "stored"_a);
+  m.def("metadata_chunk", &layout::mma_chunk, "bits"_a);
+  m.def(
+      "scale_a",
+      [](u32 row, u32 index, u32 byte, u32 thread) {
+        return as_pair(layout::mma_scale_a(row, index, byte, thread));
+      },
+      "row"_a, "index"_a, "byte"_a = 0, "thread"_a = 0);
+  m.def(
+      "scale_b",
+      [](u32 column, u32 index, u32 byte, u32 thread) {
+        return as_pair(layout::mma_scale_b(column, index, byte, thread));
+      },
+      "column"_a, "index"_a, "byte"_a = 0, "thread"_a = 0,
+      "Thread and lowest bit of a block scale of mma.");
+}
 
 void bind_fragments(nb::module_& m) {
   nb::class_<Fragment>(m, "Fragment", "Which element each register of each thread holds.")
@@ -262,6 +292,7 @@ layout::Tcgen05Swizzle tcgen05_mode(const std::string& name) {
 void bind_layout(nb::module_& core) {
   nb::module_ m = core.def_submodule("layout", "Where instructions and copies put elements.");
   bind_fragments(m);
+  bind_bits(m);
   m.def("accumulator", &accumulator, "m"_a, "n"_a, "cta_group"_a = 1, "ws"_a = false,
         "sparse"_a = false,
         "CTA, lane and column of each element of D of tcgen05.mma, row by row.");

@@ -58,6 +58,7 @@ using Described = std::tuple<unsigned, u64, std::string, std::vector<Field>>;
 
 Described as_tuple(const layout::DescriptorText& text) {
   std::vector<Field> fields;
+  fields.reserve(text.fields.size());
   for (const auto& field : text.fields) {
     fields.emplace_back(field.at, field.size, field.name, field.bits, field.meaning);
   }

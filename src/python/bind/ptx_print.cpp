@@ -3,13 +3,18 @@
 // What a kernel says while it runs (ptx.printf, ptx.assert_) and what its text says about itself
 // (comments, pragmas, raw text, .file and .loc).
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pyptx/build/print.h"
+#include "pyptx/build/shared.h"
 #include "trace/operands.h"
 #include "trace/trace.h"
 #include "trace/values.h"
@@ -47,7 +52,27 @@ void bind_output(nb::module_& ptx) {
       "Fails the launch, naming file, line and message, where the predicate does not hold.");
 }
 
+void show(nb::handle tile, const std::optional<std::string>& label,
+          const std::array<std::uint32_t, 3>& cta, std::uint32_t times) {
+  traced([&](Tracer& t) {
+    if (!nb::isinstance<build::SharedView>(tile)) {
+      const std::string given = nb::cast<std::string>(nb::repr(tile));
+      t.report(diag::Diagnostic(diag::Kind::BadArgument,
+                                {"what is shown", "a tile of shared memory", given})
+                   .about("tile"));
+      return;
+    }
+    const std::string name = label.value_or("");
+    build::show(t, nb::cast<const build::SharedView&>(tile), {name, cta, times});
+  });
+}
+
 void bind_output_statements(nb::module_& ptx) {
+  ptx.def("show", &show, "tile"_a, "label"_a = nb::none(), nb::kw_only(),
+          "cta"_a = std::array<std::uint32_t, 3>{}, "times"_a = 1,
+          "Shows what is in a tile of shared memory, in its logical order, when the first warp of "
+          "the CTA comes by on the emulator, for the first `times` passes. Emits nothing: the text "
+          "is the same without it, and on a GPU nothing happens.");
   ptx.def(
       "raw", [](const std::string& text) { traced([&](Tracer& t) { t.raw(text); }); }, "text"_a,
       "Text that goes into the kernel as it is, checked but for instructions the table has not.");

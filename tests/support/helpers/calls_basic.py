@@ -268,6 +268,13 @@ def _(k: Bench) -> None:
     ptx.comment("two\nlines")
 
 
+@call("ptx.show")
+def _(k: Bench) -> None:
+    tile = smem.alloc(f32, (2, 8, 32), swizzle="64B")
+    ptx.show(tile)
+    ptx.show(tile[1], "the second stage", cta=(1, 0, 0), times=3)
+
+
 @call("ptx.file_")
 @call("ptx.loc")
 def _(k: Bench) -> None:

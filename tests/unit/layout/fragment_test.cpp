@@ -214,5 +214,41 @@ TEST(Fragment, owner_is_the_inverse) {
   EXPECT_FALSE(d.owner({64, 0}).has_value());
 }
 
+TEST(Fragment, metadata_has_every_bit_of_its_threads_once) {
+  // Bits of an element, elements of a row of A that are stored, selectors.
+  for (const auto& [bits, stored, selectors] : {std::tuple{16U, 8U, 4U},
+                                                {16U, 16U, 2U},
+                                                {32U, 4U, 4U},
+                                                {32U, 8U, 2U},
+                                                {8U, 16U, 2U},
+                                                {8U, 32U, 1U},
+                                                {4U, 32U, 2U},
+                                                {4U, 64U, 1U}}) {
+    const std::uint32_t threads = mma_metadata_threads(bits, stored);
+    EXPECT_EQ(threads * selectors, 4U) << bits << " " << stored;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    for (std::uint32_t selector = 0; selector < selectors; ++selector) {
+      for (std::uint32_t row = 0; row < 16; ++row) {
+        for (std::uint32_t chunk = 0; chunk < stored / mma_chunk(bits); ++chunk) {
+          const BitsPlace at = mma_metadata(bits, stored, selector, row, chunk);
+          EXPECT_EQ(at.thread / 4, row % 8);
+          for (std::uint32_t i = 0; i < 4; ++i) {
+            EXPECT_TRUE(seen.emplace(at.thread, at.bit + i).second);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(seen.size(), 32U * 32U) << bits << " " << stored;
+  }
+}
+
+TEST(Fragment, scales_are_those_of_the_selected_threads) {
+  EXPECT_EQ(mma_scale_a(3, 1, 2, 0).thread, 12U);
+  EXPECT_EQ(mma_scale_a(3, 1, 2, 0).bit, 24U);
+  EXPECT_EQ(mma_scale_a(11, 0, 0, 1).thread, 15U);
+  EXPECT_EQ(mma_scale_b(7, 3, 0, 2).thread, 30U);
+  EXPECT_EQ(mma_scale_b(7, 3, 0, 2).bit, 24U);
+}
+
 }  // namespace
 }  // namespace pyptx::layout

@@ -194,7 +194,7 @@ constexpr Modifier kTensorShapes[] = {Modifier::_32x32b, Modifier::_16x64b, Modi
 std::vector<OperandFragment> tensor_fragments(const Candidate& form) {
   const isa::OperandSpec* r = find_operand(form, "r");
   if (r == nullptr) return {};
-  for (std::uint8_t i = 0; i < std::size(kTensorShapes); ++i) {
+  for (std::size_t i = 0; i < std::size(kTensorShapes); ++i) {
     if (form.slot(Slot::Shape) != kTensorShapes[i]) continue;
     const auto shape = static_cast<layout::TmemShape>(i);
     const std::uint32_t each = layout::tmem_fragment(shape, 1).registers;

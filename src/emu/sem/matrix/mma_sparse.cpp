@@ -5,6 +5,7 @@
 
 #include "numerics/scaled_sum.h"
 #include "numerics/sparse.h"
+#include "pyptx/layout/fragment.h"
 #include "sem/matrix/mma.h"
 #include "sem/matrix/mma_tile.h"
 
@@ -49,16 +50,15 @@ bool read_scales(Warp& warp, const BlockScale& scale, Scales& to) {
       thread_a > 1 || thread_b > 3) {
     return false;
   }
-  for (u32 group = 0; group < 8; ++group) {
-    const u32 columns = warp.lanes32(scale.b)[4 * group + thread_b];
-    for (u32 half = 0; half < 2; ++half) {  // the even thread of the pair has row g, the odd g + 8
-      const u32 rows = warp.lanes32(scale.a)[4 * group + 2 * thread_a + half];
-      for (u32 i = 0; i < scale.count; ++i) {
-        to.a[group + 8 * half][i] = static_cast<u8>(rows >> (8 * (byte_a + i)));
-      }
+  const auto byte_at = [&warp](u32 offset, const layout::BitsPlace& at) {
+    return static_cast<u8>(warp.lanes32(offset)[at.thread] >> at.bit);
+  };
+  for (u32 i = 0; i < scale.count; ++i) {
+    for (u32 row = 0; row < 16; ++row) {
+      to.a[row][i] = byte_at(scale.a, layout::mma_scale_a(row, i, byte_a, thread_a));
     }
-    for (u32 i = 0; i < scale.count; ++i) {
-      to.b[group][i] = static_cast<u8>(columns >> (8 * (byte_b + i)));
+    for (u32 column = 0; column < 8; ++column) {
+      to.b[column][i] = byte_at(scale.b, layout::mma_scale_b(column, i, byte_b, thread_b));
     }
   }
   return true;

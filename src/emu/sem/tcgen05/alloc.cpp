@@ -7,6 +7,7 @@
 
 #include "decode/select.h"
 #include "machine/cluster.h"
+#include "observe/observer.h"
 #include "race/detector.h"
 #include "sem/matrix/mma.h"
 #include "sem/tcgen05/tcgen05.h"
@@ -102,6 +103,9 @@ Step take(Warp& warp, const Inst& inst, u32 first, u32 columns, u64 slot) {
   std::byte* to = resolve(warp, inst, request);
   if (to == nullptr) return Step::Fault;
   warp.cta->tensor.allocate(first, columns, inst);
+  if (Observer* observer = warp.cta->cluster->observer.get()) {
+    observer->allocated(warp, inst, first, columns);
+  }
   std::memcpy(to, &first, 4);
   // Every thread of the warp may read what the warp has stored.
   if (RaceDetector* races = warp.cta->cluster->races.get()) races->sync_lanes(warp);
@@ -199,6 +203,7 @@ Step give(Warp& warp, const Inst& inst, u32 address, u32 columns) {
                   "no allocation of " + std::to_string(columns) + " columns begins at column " +
                       std::to_string(at.column));
   }
+  if (Observer* observer = warp.cta->cluster->observer.get()) observer->freed(warp, at.column);
   ++warp.cta->cluster->progress;
   return Step::Next;
 }

@@ -7,6 +7,7 @@
 
 #include "decode/select.h"
 #include "machine/cluster.h"
+#include "observe/observer.h"
 #include "pyptx/layout/fragment.h"
 #include "race/detector.h"
 #include "sem/lanes.h"
@@ -92,6 +93,9 @@ Step prepare(Warp& warp, const Inst& inst, u32 mask, bool is_write) {
           "not all of its " + std::to_string(region.columns) + " columns are allocated");
     }
     if (races != nullptr && !races->tensor(warp, inst, region, is_write)) return Step::Fault;
+    if (Observer* observer = warp.cta->cluster->observer.get()) {
+      observer->touched(warp, inst, region, is_write);
+    }
   }
   return Step::Next;
 }
