@@ -219,7 +219,7 @@ def tensor_memory(report: EmulatorReport, *, cta: int = 0) -> Picture:
                         f"{use.start}-{use.end}",
                         f"{use.first}-{use.first + use.columns - 1}",
                         _lanes(use.halves),
-                        f"{use.name}{'' if use.is_write else ' (reads)'}",
+                        _what(use),
                         f"{use.place} warp {use.warp}",
                     )
                     for use in sorted(uses, key=lambda use: use.start)[:_MOST_ROWS]
@@ -248,6 +248,11 @@ def _use_cell(use: TensorUse, slots: Sequence[int]) -> Cell:
         width=max(1, end - begin + 1),
         height=min(high, _TENSOR_COLUMNS // _UNIT - 1) - low + 1,
     )
+
+
+def _what(use: TensorUse) -> str:
+    is_read = use.kind in _GROUPS and not use.is_write
+    return f"{use.name} (reads)" if is_read else use.name
 
 
 def _lanes(halves: int) -> str:
