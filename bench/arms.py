@@ -168,7 +168,7 @@ class Case:
     def check(self, outputs: Any, what: str) -> tuple[Any, ...]:
         """Return the outputs as a tuple; raise where one of them is wrong."""
         found = outputs if isinstance(outputs, tuple) else (outputs,)
-        arrays = self.compared(*(t.detach().cpu().numpy() for t in found))
+        arrays = self.compared(*(t.detach().cpu().double().numpy() for t in found))
         for index, (got, right) in enumerate(zip(arrays, self.right, strict=True)):
             error = float(np.abs(got - right).max() / max(np.abs(right).max(), 1e-30))
             if not error < self.tolerance:

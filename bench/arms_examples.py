@@ -129,6 +129,26 @@ def ampere_gemm(machine: Machine) -> Case:
     return product(machine, example("ampere/gemm").build_gemm())
 
 
+def tiled_matmul(machine: Machine) -> Case:
+    x, y = normal(M, K), normal(K, M)
+    left, right = double(x, y)
+    kernel = example("tiled_matmul").build_tiled_matmul()
+    return Case(kernel, (machine.put(x), machine.put(y)), [left @ right], 1e-4)
+
+
+def mma_tile(machine: Machine) -> Case:
+    return product(machine, example("ampere/mma_tile").build_mma_tile())
+
+
+def attention(machine: Machine, form: str) -> Case:
+    module = example("hopper/attention")
+    to_bf16 = example("hopper/gemm").to_bf16
+    arrays = [to_bf16(normal(1, M, K) * scale) for scale in (1.0, -0.5, 2.0)]
+    kernel = module.build_attention(K, tma=form)
+    inputs = tuple(machine.put(array, "bfloat16") for array in arrays)
+    return Case(kernel, inputs, [module.reference(*arrays, causal=True)], 2e-2)
+
+
 def blackwell_gemm(machine: Machine) -> Case:
     if machine.on_gpu:
         major, minor = machine.torch.cuda.get_device_capability()
@@ -169,11 +189,13 @@ def subjects(machine: Machine) -> dict[str, Subject]:
             softmax,
             swiglu,
             ampere_gemm,
+            tiled_matmul,
+            mma_tile,
         )
     ]
     found += [
         (f"{build.__name__}, maps by {form}", lambda b=build, f=form: b(machine, f), True)
-        for build in (gemm, clustered_gemm, grouped_gemm, tma_add)
+        for build in (gemm, clustered_gemm, grouped_gemm, attention, tma_add)
         for form in FORMS
     ]
     found.append(("blackwell_gemm", lambda: blackwell_gemm(machine), True))

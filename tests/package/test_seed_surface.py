@@ -20,8 +20,14 @@ from support.tree import TESTS
 
 TABLE = json.loads((TESTS / "data" / "seed_surface.json").read_text("utf-8"))
 # Parameters of ours that follow the documented ones.
-OURS = {"autocast", "batch", "dynamic", "multiple_of", "op", "programmatic", "tma"}
-ADDED = {"kernel": OURS, "Kernel": OURS, "differentiable_kernel": {"op", "private_outputs"}}
+OURS = {"autocast", "batch", "dynamic", "inout_specs", "multiple_of", "op", "out_init"}
+OURS |= {"programmatic", "tma"}
+ADDED = {
+    "kernel": OURS,
+    "Kernel": OURS,
+    "Kernel.sass": {"raw"},
+    "differentiable_kernel": {"op", "private_outputs"},
+}
 
 
 def resolve(module: str, name: str) -> Any:

@@ -11,6 +11,7 @@
 
 namespace pyptx::emu {
 
+/// What one CTA had in a tile when it came by.
 struct ShownTile {
   std::string name;     // of the allocation, or what the author calls it
   std::string place;    // "kernel.py:12"; empty where there is none

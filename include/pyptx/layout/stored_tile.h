@@ -10,6 +10,7 @@
 
 namespace pyptx::layout {
 
+/// Where the bytes of a tile are.
 struct StoredTile {
   Swizzle swizzle = Swizzle::None;
   std::uint64_t rows = 0;

@@ -8,16 +8,17 @@ the same errors. They are also the ones that Python has for such arguments: Type
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 from pyptx import _core
 from pyptx._errors import Error
 
 
-def refuse(kind: str, *words: object) -> NoReturn:
+def refuse(kind: str, *words: object, notes: Sequence[str] = ()) -> NoReturn:
     """Raise the error of a kind; the words go into its format."""
     try:
-        _core.refuse(kind, [str(word) for word in words], [], None)
+        _core.refuse(kind, [str(word) for word in words], notes, None)
     except Error as error:
         raise error from None  # what it was found by says less
     raise AssertionError(kind)

@@ -7,8 +7,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from pyptx import _core
-from pyptx._errors import Error
+from pyptx._call.refusals import refuse
 
 
 def refuse_unknown(
@@ -19,27 +18,20 @@ def refuse_unknown(
     near = difflib.get_close_matches(given, names, 2, 0.6)
     meant = [f"did you mean {' or '.join(near)}?"] if near else []
     there = [f"there are {', '.join(names)}"] if names else []
-    _refuse("LayoutUnknown", [what, given], [*meant, *there, *notes])
+    refuse("LayoutUnknown", what, given, notes=[*meant, *there, *notes])
 
 
 def refuse_argument(name: str, allowed: str, got: object) -> NoReturn:
     """Refuse the value of an argument."""
-    _refuse("LayoutArgument", [f"{name} must be {allowed}, not {got}"], [])
+    refuse("LayoutArgument", f"{name} must be {allowed}, not {got}")
 
 
 def refuse_value(name: str, error: ValueError) -> NoReturn:
     """Refuse with the words of the core."""
-    _refuse("LayoutArgument", [f"{name}: {error}"], [])
+    refuse("LayoutArgument", f"{name}: {error}")
 
 
 def refuse_words(problem: str) -> NoReturn:
     """Refuse words that are no picture's."""
-    _refuse("LayoutArgument", [problem], [])
+    refuse("LayoutArgument", problem)
 
-
-def _refuse(kind: str, words: Sequence[str], notes: Sequence[str]) -> NoReturn:
-    try:
-        _core.refuse(kind, words, notes, None)
-    except Error as error:
-        raise error from None  # what it was found by says less
-    raise AssertionError(kind)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -26,11 +25,13 @@ class View:
     def __init__(self, data: Mapping[str, Any]) -> None:
         #: The rows of the panes and the links between them, as plain data.
         self.data = data
+        self._html = ""  # until somebody asks
 
-    @functools.cached_property
+    @property
     def html(self) -> str:
         """The page: one text without references to anything else."""
-        return page.of(self.data)
+        self._html = self._html or page.of(self.data)
+        return self._html
 
     @property
     def title(self) -> str:
