@@ -34,4 +34,3 @@ def refuse_value(name: str, error: ValueError) -> NoReturn:
 def refuse_words(problem: str) -> NoReturn:
     """Refuse words that are no picture's."""
     refuse("LayoutArgument", problem)
-
