@@ -80,7 +80,7 @@ diag::Status add_fills(driver::LaunchPlan& plan, const Signature& signature, con
   if (signature.out_init.empty()) return diag::success();
   for (std::size_t i = signature.inputs.size(); i < signature.tensor_count(); ++i) {
     const auto bits = fill_bits(facts.dtypes[i], signature.out_init);
-    const std::uint32_t size = element_bits(facts.dtypes[i]) / 8;
+    const auto size = static_cast<std::uint32_t>(element_bits(facts.dtypes[i]) / 8);
     if (!bits || size == 0 || size > 8) {
       return diag::fail(
           Kind::DeclarationType,
