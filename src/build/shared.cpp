@@ -152,6 +152,7 @@ void show(Tracer& tracer, const SharedView& view, const ShowOptions& options) {
   tile.offset = place.offset;
   tile.type = view.type;
   tile.swizzle = static_cast<std::uint8_t>(view.swizzle);
+  tile.is_matrix = view.major.has_value();
   tile.shape = view.shape;
   tile.label = options.label.empty() ? view.name : std::string(options.label);
   tile.cta = options.cta;

@@ -41,7 +41,7 @@ Index scaled_sum(Tracer& tracer, const Index& a, std::int64_t factor, const Inde
 Index blocked_offset(Tracer& tracer, const SharedView& view, const Index& row, const Index& byte) {
   if (row.is_constant() && byte.is_constant()) {
     const layout::StoredTile stored{view.swizzle, view.rows(),
-                                    view.columns() * view.element_bytes()};
+                                    view.columns() * view.element_bytes(), true};
     return static_cast<std::int64_t>(stored.linear(static_cast<std::uint64_t>(row.value),
                                                    static_cast<std::uint64_t>(byte.value)));
   }

@@ -113,6 +113,7 @@ struct ShownTile {
   std::int64_t offset = 0;
   isa::Type type{};
   std::uint8_t swizzle = 0;  // layout::Swizzle
+  bool is_matrix = false;    // as layout::StoredTile has it
   std::vector<std::uint64_t> shape;
   std::string label;
   std::array<std::uint32_t, 3> cta{};  // whose tile

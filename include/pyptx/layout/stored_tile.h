@@ -15,11 +15,12 @@ struct StoredTile {
   Swizzle swizzle = Swizzle::None;
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;  // a multiple of the swizzle's row
+  bool is_matrix = false;       // of wgmma: without a swizzle in blocks too, of 16 bytes
 
   std::uint64_t bytes() const { return rows * row_bytes; }
   /// Bytes from the tile's start to byte `byte` of row `row`, before the swizzle.
   constexpr std::uint64_t linear(std::uint64_t row, std::uint64_t byte) const {
-    if (swizzle == Swizzle::None) return row * row_bytes + byte;
+    if (swizzle == Swizzle::None && !is_matrix) return row * row_bytes + byte;
     const std::uint64_t span = swizzle_span(swizzle);
     return byte / span * rows * span + row * span + byte % span;
   }

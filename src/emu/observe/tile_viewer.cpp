@@ -98,7 +98,8 @@ std::vector<std::string> elements_of(const Cta& cta, const ir::ShownTile& tile, 
   const u64 rows = tile.shape.size() < 2 ? 1 : tile.shape[tile.shape.size() - 2];
   u64 stages = 1;
   for (std::size_t i = 0; i + 2 < tile.shape.size(); ++i) stages *= tile.shape[i];
-  const layout::StoredTile stored{static_cast<layout::Swizzle>(tile.swizzle), rows, columns * size};
+  const layout::StoredTile stored{static_cast<layout::Swizzle>(tile.swizzle), rows, columns * size,
+                                  tile.is_matrix};
   std::vector<std::string> words;
   words.reserve(stages * rows * columns);
   for (u64 stage = 0; stage < stages; ++stage) {

@@ -65,7 +65,7 @@ TEST(SavedScalarsTest, WithoutScalarsTheFormatIsTheFirst) {
   EXPECT_TRUE(SavedKernel::from_bytes(with_head("1", body)));
   EXPECT_EQ(SavedKernel::from_bytes(with_head("2", body)).error().kind, Kind::SavedKernelBytes);
   EXPECT_EQ(SavedKernel::from_bytes(with_head("0", body)).error().kind, Kind::SavedKernelBytes);
-  EXPECT_EQ(SavedKernel::from_bytes(with_head("4", body)).error().kind, Kind::SavedKernelVersion);
+  EXPECT_EQ(SavedKernel::from_bytes(with_head("6", body)).error().kind, Kind::SavedKernelVersion);
 }
 
 TEST(SavedScalarsTest, LinesThatDescribeNoScalarAreRefused) {
