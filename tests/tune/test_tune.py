@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pyptx
+from pyptx.kernel import Kernel
 from pyptx.kernels import GemmConfig, GemmProblem, build_gemm
 from support.packages import need
 from support.tuned_kernels import X, build, doubled, doubled_in_place, scaled
@@ -45,7 +46,7 @@ def test_template_parameters_of_a_kernel() -> None:
 def test_what_a_function_builds() -> None:
     found = tuned(build, {"THREADS": [32, 64], "ITEMS": [1, 2]}, where=lambda THREADS, ITEMS: ITEMS)
     assert [trial.config for trial in found.trials][1] == {"THREADS": 32, "ITEMS": 2}
-    assert isinstance(found.kernel, pyptx.kernel.__globals__["Kernel"])
+    assert isinstance(found.kernel, Kernel)
     np.testing.assert_array_equal(found(X), 2 * X)
 
 
